@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Hono } from 'hono'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { keptCases } from '../../packages/operator/src/why/rules/withheld-messages.ts'
+import { withheldCases } from '../../packages/operator/src/why/rules/withheld-messages.ts'
 import { noticedFlags } from './answers/flags.ts'
 import { describeReference, findDifferences } from './documents.ts'
 import { checkPurposes, listRoutes } from './routes.ts'
@@ -151,7 +151,7 @@ test('the page of flags lists exactly the flags that channels and the core write
   const writtenFlags = [...sources.matchAll(/(?:\bflag: |\bflags: \[|Flag = )'([a-z_]+)'/g)].map(
     ([, flag = '']) => flag,
   )
-  const flags = [...keptCases.map(([flag]) => flag), ...Object.keys(noticedFlags)]
+  const flags = [...withheldCases.map(([flag]) => flag), ...Object.keys(noticedFlags)]
   expect(writtenFlags.length).toBeGreaterThan(30)
   expect([...new Set(writtenFlags)].filter(flag => !flags.includes(flag))).toEqual([])
   const isWritten = (flag: string) => new RegExp(`\\b${flag}\\b`).test(sources) || /^unsigned_/.test(flag)

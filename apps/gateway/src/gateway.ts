@@ -2,7 +2,7 @@
 import type { AgentDeps } from '@postern/agents'
 import type { OperatorRoute } from '@postern/operator'
 import { createSignInCodes } from '@postern/operator'
-import type { Channel, Listening } from '@postern/pipeline'
+import type { Channel, ListeningSocket } from '@postern/pipeline'
 import type { Requirements } from '@postern/requirements'
 import type { GatewayStore } from '@postern/store'
 import type { Hono } from 'hono'
@@ -40,7 +40,7 @@ export interface Gateway {
   /** Creates a code for a link that signs in to the console once. */
   createSignInCode(): string
   /** Opens the sockets and starts to work. @throws ConfigError if the data belongs to another gateway */
-  start(): Promise<readonly Listening[]>
+  start(): Promise<readonly ListeningSocket[]>
   /** Returns the newest `start()` of each agent. */
   starts(): AgentStarts
   /** Reopens the agents while everything else continues. If one cannot be opened, all stay unchanged. @throws ConfigError */
@@ -51,7 +51,7 @@ export interface Gateway {
    * @returns the open sockets.
    * @throws ConfigError, AggregateError of ConfigErrors
    */
-  reload(config: Config): Promise<readonly Listening[]>
+  reload(config: Config): Promise<readonly ListeningSocket[]>
   /** Stops within 10 s, even after a failed start. Accepts nothing new, and finishes or returns the work that runs. */
   stop(): Promise<void>
 }
@@ -98,7 +98,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
   const deps = { operatorToken, ...reporting, isReady, extraOperations, signInCodes, listSettings, activity }
   const reloadDeps = { deps, options: resourceOptions }
   const reloadableGateway: ReloadableGateway = createReloadableGateway(await compose(firstResources, deps), reloadDeps)
-  let http: Listening | undefined
+  let http: ListeningSocket | undefined
   let endRun: (() => Promise<void>) | undefined
   return {
     store,
@@ -151,9 +151,9 @@ async function closeInOrder(resources: readonly ({ close(): unknown } | undefine
 }
 
 interface ActivityDeps {
-  findCompositions(): Pick<ReloadableGateway, 'listSockets' | 'listLeftAlone' | 'starts'>
+  findCompositions(): Pick<ReloadableGateway, 'listSockets' | 'listPausedHosts' | 'starts'>
   /** Returns the HTTP server's socket, or undefined before it runs. */
-  findHttpSocket(): Listening | undefined
+  findHttpSocket(): ListeningSocket | undefined
 }
 
 function describeActivity({
@@ -162,7 +162,7 @@ function describeActivity({
 }: ActivityDeps): CompositionDeps['activity'] {
   return {
     listListening: () => [http() ?? [], http() ? running().listSockets() : []].flat(),
-    listLeftAlone: () => running().listLeftAlone(),
+    listPausedHosts: () => running().listPausedHosts(),
     listFailedStarts: () => running().starts().listFailed(),
   }
 }

@@ -1,7 +1,7 @@
 // Opens the A2A channel, by which other agents call the agents of the gateway.
 import type { ChannelModule } from '@postern/http'
 import { joinTokenRules } from '@postern/http/tokens'
-import { loadOptional } from '@postern/message'
+import { loadOptionalLibrary } from '@postern/message'
 import type { Channel, ChannelContext } from '@postern/pipeline'
 import { createSender, renderUnsent } from '@postern/pipeline'
 import type { Hono } from 'hono'
@@ -42,7 +42,7 @@ export { a2aConfigSchema } from './config.ts'
 
 /** Loads the gRPC binding and its libraries, only if gRPC is enabled. @throws ConfigError if they are not installed */
 function loadGrpc(): Promise<typeof import('./grpc/listener.ts')> {
-  return loadOptional(() => import('./grpc/listener.ts'), {
+  return loadOptionalLibrary(() => import('./grpc/listener.ts'), {
     key: 'a2a.grpc',
     libraries: ['@grpc/grpc-js', '@grpc/reflection', 'grpc-health-check', '@bufbuild/protobuf'],
   })
@@ -89,7 +89,7 @@ export function openA2a(fullConfig: A2aConfig, gateway: ChannelContext): Channel
       preview: ({ turn, response }) =>
         renderUnsent(sender, { turn: { ...turn, target: previewTaskTarget(response) }, response }),
       replay: createCallReplay(config, gateway),
-      rehearse: (agent, fetches) => rehearseCall(`@${agent}@${agents.domain}`, fetches, client),
+      selfTest: (agent, fetches) => rehearseCall(`@${agent}@${agents.domain}`, fetches, client),
     },
     keys: {
       list: async () => (await keys.list()).map(describeKey),

@@ -16,7 +16,6 @@ import { createOutbound } from './channel/outbound.ts'
 import { createActivityReplay } from './channel/replay.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { activityPubConfigSchema } from './config.ts'
-import { activityPubDescriptor } from './descriptor.ts'
 import { readDomainLists } from './domains/domain-files.ts'
 import { activityJson } from './format/media-types.ts'
 import { agentIris, instanceActorIri } from './format/own-iris.ts'
@@ -24,11 +23,12 @@ import { readReplyTarget, toStoredJson } from './format/targets.ts'
 import { createPublicProfileReader, renderFediverseInvitation } from './pages/public-profile.ts'
 import { createFormerAgents, createRoutes } from './routes.ts'
 import { selfTestInbox } from './self-test.ts'
+import { activityPubDescriptor } from './speaker.ts'
 import { createPrincipalFinder } from './webfinger/principal-finder.ts'
 
 export type { ActivityPubConfig } from './config.ts'
 export { activityPubConfigSchema } from './config.ts'
-export { activityPubDescriptor } from './descriptor.ts'
+export { activityPubDescriptor } from './speaker.ts'
 
 /** Opens the channel, which receives activities through inboxes and delivers signed posts. @throws ConfigError */
 export function openActivityPub(config: ActivityPubConfig, context: ChannelContext): Channel<Hono> {
@@ -53,7 +53,7 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
     diagnostics: {
       ...outbound.diagnostics,
       replay: createActivityReplay(config, context),
-      rehearse: (agent, fetches) => selfTestInbox(agent, fetches, deps),
+      selfTest: (agent, fetches) => selfTestInbox(agent, fetches, deps),
     },
   }
 }

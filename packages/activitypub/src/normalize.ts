@@ -1,8 +1,7 @@
 // Normalizes proven activities into messages for agents and notices for the operator.
 import type { IdentityEvidence, Part, Sender, SenderProfile, Visibility } from '@postern/message'
-import { agentFlag, isoTime, mintTransportEvidence } from '@postern/message'
+import { agentFlag, createTransportEvidence, isoTime } from '@postern/message'
 import type { AgentDirectory, AuthoredMessage, Intake, Withdrawal } from '@postern/pipeline'
-import { activityPubDescriptor } from './descriptor.ts'
 import { isBlockedPart } from './domains/blocklist.ts'
 import { isReadablePost } from './format/check-post.ts'
 import type { JsonObject } from './format/json-object.ts'
@@ -17,6 +16,7 @@ import { normalizeNote } from './html/read-note.ts'
 import type { ActivityKind, ResolvedActivity, ResolvedInboxRequest } from './inbox/activity-kind.ts'
 import { isUnderstood } from './inbox/activity-kind.ts'
 import type { NamedActivity, ProvenActivity } from './proofs/proven-activity.ts'
+import { activityPubDescriptor } from './speaker.ts'
 
 /** Returns the messages for the agents concerned, and the notices for the operator. It is pure. */
 export function normalizeInboxRequest(request: ResolvedInboxRequest): readonly Intake[] {
@@ -315,7 +315,7 @@ function toEvidence({ actor, keyId, objectKeyId, receivedAt }: ProvenActivity, a
     issuedAt: isoTime(receivedAt),
   } as const
   const createEvidence = (method: 'ap-http-signature' | 'ap-object-integrity-proof', id: string | undefined) =>
-    id ? [mintTransportEvidence({ ...evidenceFields, method, keyId: id })] : []
+    id ? [createTransportEvidence({ ...evidenceFields, method, keyId: id })] : []
   return [...createEvidence('ap-http-signature', keyId), ...createEvidence('ap-object-integrity-proof', objectKeyId)]
 }
 

@@ -1,5 +1,5 @@
 // Registers the HTTP routes of ActivityPub: inboxes, actors, posts, feeds, collections and NodeInfo.
-import { acceptsType, toProblem } from '@postern/http'
+import { selectMediaType, toProblem } from '@postern/http'
 import type { Json, System } from '@postern/message'
 import { Rejection } from '@postern/message'
 import type { AdmissionDeps, AgentDirectory, ChannelContext, Inbound, LookupStore } from '@postern/pipeline'
@@ -156,7 +156,7 @@ function addAcceptSignature(problem: Response, method: string): Response {
  * type, gets the document.
  */
 function wantsPage(accept: string | undefined): boolean {
-  return Boolean(accept?.trim()) && !asksForActivity(accept) && acceptsType(accept, ['text/html']) !== undefined
+  return Boolean(accept?.trim()) && !asksForActivity(accept) && selectMediaType(accept, ['text/html']) !== undefined
 }
 
 /** Returns true if an agent of this name existed and was removed, so that peers may still know it. */

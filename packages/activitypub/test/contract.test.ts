@@ -1,6 +1,6 @@
 import { openSimulation } from '@postern/simulation'
 import { protocolContract } from '@postern/testing'
-import { activityPubDescriptor } from '../src/descriptor.ts'
+import { activityPubDescriptor } from '../src/speaker.ts'
 import { domain, openActivityPubGateway, origin } from './gateway.ts'
 import { listenApp } from './listen.ts'
 

@@ -57,7 +57,7 @@ export async function mention(stage: Stage, author: PeerAccount, note: Document 
 export async function recall({ gateway }: Stage, message: string): Promise<readonly Entry[]> {
   const record = await gateway.store.findMessage(message)
   if (!record) throw new Error(`there is no message ${message}`)
-  return gateway.store.readHistory({ thread: record.thread, before: record.number, head: 0, tail: 99 })
+  return gateway.store.readHistory({ thread: record.thread, beforeMessage: record.number, head: 0, tail: 99 })
 }
 
 export function textsOf(entries: readonly Entry[]): readonly string[] {

@@ -152,11 +152,12 @@ function storeTestFiles(parts: readonly Part[]): StoredFiles {
 async function keepTestKeys(store: Store, agents: AgentDirectory): Promise<void> {
   const paths = ['/actor', ...agents.list().map(({ name }) => `/agents/${name}`)]
   await Promise.all(
-    paths.map(path => store.secret(`activitypub${path}#main-key`, async () => testKey('own').privatePem)),
+    paths.map(path => store.readOrCreateSecret(`activitypub${path}#main-key`, async () => testKey('own').privatePem)),
   )
   // The keys of a rotation get known endings instead of random ones, so that the tests can name them.
   for (const path of paths)
-    for (const number of ['2', '3', '4']) await store.secret(`activitypub${path}#ending-${number}`, async () => number)
+    for (const number of ['2', '3', '4'])
+      await store.readOrCreateSecret(`activitypub${path}#ending-${number}`, async () => number)
 }
 
 function createApp(channel: Channel<Hono>, agents: AgentDirectory): Hono {

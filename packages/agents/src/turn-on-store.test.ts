@@ -1,5 +1,5 @@
 import { LeaseLost, Unavailable } from '@postern/message'
-import { startWorker, workTurn } from '@postern/pipeline'
+import { runTurn, startWorker } from '@postern/pipeline'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openTestAgent, testSystem } from '../test/gateway.ts'
 import { openAgentStore, toRunningAgent } from '../test/store.ts'
@@ -67,7 +67,7 @@ describe('a turn on a real store', () => {
       started.resolve()
       return new Promise(() => signal.addEventListener('abort', () => aborted.resolve(signal.reason)))
     })
-    const worked = workTurn(turn!, turnContext(running), new AbortController().signal)
+    const worked = runTurn(turn!, turnContext(running), new AbortController().signal)
     await started.promise
     expect(await store.cancelTask({ owner: 'alice', id: 'task-hello' })).toBe(true)
     expect(await aborted.promise).toMatchObject({ message: 'canceled' })
@@ -140,7 +140,7 @@ describe('a turn on a real store', () => {
     const [late] = await lease()
     advanceClock(60_001)
     await runNextTurn(() => 'second')
-    const worked = workTurn(late!, turnContext(toRunningAgent(() => 'first')), new AbortController().signal)
+    const worked = runTurn(late!, turnContext(toRunningAgent(() => 'first')), new AbortController().signal)
     await expect(worked).rejects.toBeInstanceOf(LeaseLost)
     expect((await findRecord('hello')).response?.parts).toMatchObject([{ content: 'second' }])
   })

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createGuardedFetch } from '@postern/http'
 import type { NormalizedMessage } from '@postern/message'
-import { createSenderIdentity, mintTransportEvidence, noLog, normalizedMessageSchema } from '@postern/message'
+import { createSenderIdentity, createTransportEvidence, noLog, normalizedMessageSchema } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 import { createRequirementList } from '@postern/pipeline'
 import type { AgentConfigInput, AgentDeps, AgentSystem } from '../src/index.ts'
@@ -69,7 +69,7 @@ export const aliceSender: NormalizedMessage['sender'] = {
   verified: true,
   key_id: 'https://peer.test/users/alice#main-key',
   identities: [
-    mintTransportEvidence({
+    createTransportEvidence({
       method: 'ap-http-signature',
       subject: 'https://peer.test/users/alice',
       issuer: 'peer.test',

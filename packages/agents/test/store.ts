@@ -1,7 +1,7 @@
 // Opens a store with messages of Alice, and runs agents on its turns.
 import { noLog } from '@postern/message'
 import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, TurnContext } from '@postern/pipeline'
-import { createSlidingWindowPolicy, workTurn } from '@postern/pipeline'
+import { createSlidingWindowPolicy, runTurn } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
@@ -64,7 +64,7 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
     async runNextTurn(handle, signal = new AbortController().signal) {
       const [turn, ...otherTurns] = await lease()
       if (!turn || otherTurns.length > 0) throw new Error(`expected one turn, got ${turn ? 1 + otherTurns.length : 0}`)
-      await workTurn(turn, turnContext(toRunningAgent(handle)), signal)
+      await runTurn(turn, turnContext(toRunningAgent(handle)), signal)
     },
     async findRecord(text) {
       const record = await store.findMessage(nameMessage(text))

@@ -1,7 +1,7 @@
 // Opens the email channel, which accepts mail over HTTP, SMTP and LMTP, and sends it through one smarthost.
 
 export type { MailDetails } from './body/mail-body.ts'
-export { endlessBudgets } from './config/answers.ts'
+export { devBudgets } from './config/answers.ts'
 export { emailConfigSchema } from './config.ts'
 
 import type { ChannelModule } from '@postern/http'
@@ -11,7 +11,7 @@ import type { Channel, ChannelContext, Inbound } from '@postern/pipeline'
 import type { Hono } from 'hono'
 import { createDeferrals } from './authenticate/deferrals.ts'
 import type { ProvenMail } from './authenticate/proven-mail.ts'
-import { endlessBudgets } from './config/answers.ts'
+import { devBudgets } from './config/answers.ts'
 import type { EmailConfig } from './config.ts'
 import { emailConfigSchema, findUnsafeMail } from './config.ts'
 import { createCorrespondents } from './correspondents/correspondents.ts'
@@ -99,7 +99,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
 }
 
 /** The unlimited memory budget of a channel that runs without a gateway. */
-const unboundedBodies: BodyBudget = { hold: () => ({ add() {}, async acquire() {}, release() {} }) }
+const unboundedBodies: BodyBudget = { reserve: () => ({ add() {}, async acquire() {}, release() {} }) }
 
 function createInbound(
   config: EmailConfig,
@@ -143,7 +143,7 @@ export const email: ChannelModule<EmailConfig, 'email'> = {
   open: openEmail,
   findUnsafe: findUnsafeMail,
   openMail: ({ submit }, log) => (submit ? createMailSubmitter(submit, log) : undefined),
-  devDefaults: [['email/budgets', endlessBudgets]],
+  devDefaults: [['email/budgets', devBudgets]],
   simulatedDefaults: ({ submit, secret }) => [
     ['email/submit', submit],
     ['email/intake', { secret }],

@@ -4,19 +4,19 @@ export { isPublicAddress } from './address/public-address.ts'
 export type {
   ByteStoreSystem,
   ChannelModule,
-  ConfigDefault as ConfigFilling,
+  ConfigDefault,
   DevCallers,
   SimulationAccess,
 } from './channel-module.ts'
 export { readReply } from './fetch/delivery-reply.ts'
 export { createGuardedFetch } from './fetch/guarded-fetch.ts'
-export type { AnsweredStatus } from './fetch/response-status.ts'
-export { formatStatus as nameStatus } from './fetch/response-status.ts'
+export type { HttpResponseStatus } from './fetch/response-status.ts'
+export { formatStatus } from './fetch/response-status.ts'
 export { parseRetryAfter } from './fetch/retry-after.ts'
 export { checkFetchUrl } from './fetch/url-guard.ts'
 export { isGuessableSecret } from './guessable-secret.ts'
 export { admitsMedia, detectMedia, findServedType } from './media/media-kind.ts'
-export { selectMediaType as acceptsType } from './request/accept.ts'
+export { selectMediaType } from './request/accept.ts'
 export { checkDeclaredBody, countBodyIn, readBody, sizeInMemory } from './request/body.ts'
 export { hasMoreMembers, parseBoundedJson } from './request/bounded-json.ts'
 export { matchesEtag } from './request/etag.ts'

@@ -1,7 +1,7 @@
 // Verifies all identity evidence of a message. Valid evidence becomes an identity of its sender.
 
 import { toConfigured } from '@postern/message'
-import type { EvidenceCaller, EvidenceClaim, EvidenceResult, IdentityVerifier, OnceStore } from '@postern/pipeline'
+import type { EvidenceCaller, EvidenceClaim, EvidenceResult, IdentityVerifier, SingleUseStore } from '@postern/pipeline'
 import type { IdentityConfig } from './config.ts'
 import { attestationForm } from './connector/attestation.ts'
 import { credentialForm } from './credential/credential.ts'
@@ -22,7 +22,7 @@ const evidenceForms: readonly EvidenceForm[] = [attestationForm, credentialForm]
 interface IdentityDeps {
   readonly system: DocumentSystem
   /** Stores used evidence for all processes. */
-  readonly store: OnceStore
+  readonly store: SingleUseStore
 }
 
 /** The result for one entry of a carrier. */

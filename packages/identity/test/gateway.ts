@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'
 import type { LogFields, System } from '@postern/message'
-import type { EvidenceClaim, EvidenceResult, IdentityVerifier, OnceStore, Store } from '@postern/pipeline'
+import type { EvidenceClaim, EvidenceResult, IdentityVerifier, SingleUseStore, Store } from '@postern/pipeline'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import type { IdentityConfig } from '../src/index.ts'
@@ -28,7 +28,7 @@ export interface IdentityGateway {
   readonly system: Pick<System, 'fetch' | 'now'>
   readonly binding: Pick<EvidenceClaim, 'audience' | 'messageId'>
   /** Opens a verifier as another process would. Without a store it shares that of the first one. */
-  reopen(store?: OnceStore): IdentityVerifier
+  reopen(store?: SingleUseStore): IdentityVerifier
   close(): Promise<void>
 }
 
@@ -61,7 +61,7 @@ export async function openIdentityGateway(
   const system = { fetch, now: () => time, log }
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => time, log })
   const fullConfig = { trusted_issuers: [...trustedIssuers], connectors: [], ...config }
-  const reopen = (onceStore: OnceStore = store) => openIdentity(fullConfig, { system, store: onceStore })
+  const reopen = (onceStore: SingleUseStore = store) => openIdentity(fullConfig, { system, store: onceStore })
   const identity = reopen()
   return {
     identity,

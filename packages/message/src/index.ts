@@ -21,7 +21,7 @@ export {
   describeFaults,
   describeRule,
   parseAgentAnswer,
-  parseInput as parseGiven,
+  parseInput,
 } from './format/faults/describe-faults.ts'
 export { listIdSpellings } from './format/id-spellings.ts'
 export { isoTime } from './format/iso-time.ts'
@@ -35,7 +35,7 @@ export { toWellFormed } from './format/text/well-formed.ts'
 export { withoutTurning, writeVisibleJson } from './format/visible-json.ts'
 export { isHostLength, maxUrlLength, parseUrl } from './format/web-url.ts'
 export { lazy } from './loading/lazy.ts'
-export { loadOptionalLibrary as loadOptional } from './loading/optional-library.ts'
+export { loadOptionalLibrary } from './loading/optional-library.ts'
 export type { ActRefusal, RefusedAct } from './message/actions/act-refusal.ts'
 export { isActRefusal, refuseAct } from './message/actions/act-refusal.ts'
 export type {
@@ -92,7 +92,7 @@ export { listPeopleBehind } from './message/identity/people-behind.ts'
 export type { SenderIdentity } from './message/identity/sender-identity.ts'
 export { createSenderIdentity } from './message/identity/sender-identity.ts'
 export {
-  createTransportEvidence as mintTransportEvidence,
+  createTransportEvidence,
   formatTransportMethod,
 } from './message/identity/transport-evidence.ts'
 export type { LoopLimits, StopFlag } from './message/loop-limits.ts'
@@ -187,7 +187,7 @@ export { visibilities } from './message/visibility.ts'
 export { leavesInClearText } from './secrets/clear-text.ts'
 export { findKeyEnding, makeKeyEnding, restoredSecret } from './secrets/key-ending.ts'
 export { hasWebhookKey, readWebhookKey, webhookSecretFix } from './secrets/webhook-key.ts'
-export type { BodyBudget, BodyHold, ByteBudget, ByteHold } from './system/byte-budget.ts'
+export type { BodyBudget, BodyReservation, ByteBudget, ByteReservation } from './system/byte-budget.ts'
 export type { DeliveryAttempt, DeliveryReason, DeliveryReply } from './system/delivery-attempt.ts'
 export type {
   FetchAnswer,
@@ -210,7 +210,7 @@ export type {
   StoredObject,
   UnreachableObject,
 } from './system/object-store.ts'
-export { minObjectBytes as leastObjectBytes } from './system/object-store.ts'
+export { minObjectBytes } from './system/object-store.ts'
 export type { MailEnvelope, SubmitMail } from './system/submit-mail.ts'
 export type { DnsResolver, System } from './system/system.ts'
 export { openConfiguredOrigins, toConfigured } from './system/system.ts'

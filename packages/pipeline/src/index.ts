@@ -67,7 +67,7 @@ export type { ChannelDescriptor, SpeakerRules } from './ports/channel/channel-de
 export type { Inbound } from './ports/channel/inbound.ts'
 export type { IntakeSteps, UsedKey } from './ports/channel/intake-steps.ts'
 export { createIntakeSteps } from './ports/channel/intake-steps.ts'
-export type { Listening } from './ports/channel/listening-socket.ts'
+export type { ListeningSocket } from './ports/channel/listening-socket.ts'
 export type { ChannelActions } from './ports/channel/optional/channel-actions.ts'
 export type { ChannelConversations } from './ports/channel/optional/channel-conversations.ts'
 export type {
@@ -125,7 +125,7 @@ export type {
 } from './ports/records/people/forgetting.ts'
 export type {
   OwnThread,
-  OwnThreadFilter as OwnThreads,
+  OwnThreadFilter,
   PersonHistoryRequest,
 } from './ports/records/people/own-threads.ts'
 export { agentPeopleShape } from './ports/records/people/people-config.ts'
@@ -212,7 +212,7 @@ export { rememberedDecisionSchema, rememberedKind } from './ports/store/remember
 export type { OverdueStore, RequirementDecisions, RequirementStore } from './ports/store/requirement-store.ts'
 export type { ListedSecret, RotateOptions, SecretPurpose, SecretRing, SecretStore } from './ports/store/secret-store.ts'
 export { replacedSecretMs, secretPurposes } from './ports/store/secret-store.ts'
-export type { SingleUseStore as OnceStore } from './ports/store/single-use-store.ts'
+export type { SingleUseStore } from './ports/store/single-use-store.ts'
 export type { Store } from './ports/store/store.ts'
 export type { TaskCancelEvent, TaskStore } from './ports/store/task-store.ts'
 export { taskCanceledFlag } from './ports/store/task-store.ts'
@@ -238,10 +238,10 @@ export type {
   WaitingQuestion,
 } from './requirements/operator-approval.ts'
 export {
+  formatDeciderKey,
   listRememberedIds,
   maxRememberedDecisions,
   mayBeRemembered,
-  personKeyOf,
   planRemembered,
   readRemember,
   rememberedRecordKey,
@@ -263,18 +263,18 @@ export { appendParts, collectAnswer } from './turn/answer/collect-answer.ts'
 export { completeResponse } from './turn/answer/complete-response.ts'
 export { createCallBudget, defaultCallsPerMessage } from './turn/limits/call-budget.ts'
 export { rebuildAgentInput } from './turn/trace/rebuilt-input.ts'
-export { isTurnLeft, isTurnNews, readAbortKind, workTurn } from './turn/turn.ts'
+export { hasWorkerLeftTurn, isTurnProgress, readAbortKind, runTurn } from './turn/turn.ts'
 export { createAccessRule, createRequirementDecisions } from './worker/admission/access-rule.ts'
 export type { LoopMemory } from './worker/admission/loop-rule.ts'
 export { createLoopRule, findLoop, loopMemoryMs } from './worker/admission/loop-rule.ts'
 export { readVisibleIntake } from './worker/admission/visible-intake.ts'
-export type { LeftAloneHost } from './worker/hosts/breaker.ts'
+export type { PausedHost } from './worker/hosts/breaker.ts'
 export { createBreaker } from './worker/hosts/breaker.ts'
-export { createOneByOne } from './worker/keyed-queue.ts'
+export { createKeyedQueue } from './worker/keyed-queue.ts'
 export type { WorkerOptions } from './worker/pools/worker-options.ts'
 export { admitOwn, receive } from './worker/receive.ts'
-export type { RefusalContext, RehearsalOutcome as RehearsalEnd } from './worker/record-refusal.ts'
-export { codeRefusal, hasRefusal, markRehearsal, recordRefusal } from './worker/record-refusal.ts'
+export type { RefusalContext, SelfTestOutcome } from './worker/record-refusal.ts'
+export { classifyRefusal, hasRefusal, markSelfTest, recordRefusal } from './worker/record-refusal.ts'
 export { renderUnsent } from './worker/render-unsent.ts'
 export type { Worker } from './worker/worker.ts'
 export { startWorker } from './worker/worker.ts'

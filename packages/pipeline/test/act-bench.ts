@@ -98,7 +98,7 @@ export function openActBench(options: ActBenchOptions = {}): ActBench {
       findConversation: async (agent, id) => (agent === 'echo' ? conversations[id] : undefined),
       readTurn: async number => ({ ...turn(number), ...turns[number] }),
       findMessageTo: async (agent, id) => (agent === 'echo' ? messages[id] : undefined),
-      act: async (acts, correlationId) => void storedActions.push({ acts, correlationId }),
+      storeActions: async (acts, correlationId) => void storedActions.push({ acts, correlationId }),
       refuse: refusal => refusals.push(refusal) > 0,
     },
     system: createQuietSystem({ ...(log && { log }), randomBytes: count => new Uint8Array(count).fill(7) }),

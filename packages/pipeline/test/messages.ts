@@ -1,6 +1,6 @@
 // Builds messages from Alice to the agent `echo`, and their proofs.
 import type { NormalizedMessage } from '@postern/message'
-import { mintTransportEvidence } from '@postern/message'
+import { createTransportEvidence } from '@postern/message'
 
 /** Returns a message from Alice to echo, as a channel creates it; unproven by default. */
 export function message(members: Partial<NormalizedMessage> = {}): NormalizedMessage {
@@ -18,7 +18,7 @@ export function message(members: Partial<NormalizedMessage> = {}): NormalizedMes
   }
 }
 
-export const transportEvidence = mintTransportEvidence({
+export const transportEvidence = createTransportEvidence({
   method: 'ap-http-signature',
   subject: 'https://peer.test/users/alice',
   issuer: 'peer.test',

@@ -4,7 +4,7 @@ import { createSlidingWindowPolicy } from '../src/history/sliding-window.ts'
 import type { Agent } from '../src/ports/agent/agent.ts'
 import type { Channel } from '../src/ports/channel/channel.ts'
 import type { TurnContext } from '../src/ports/turn/turn-context.ts'
-import { workTurn } from '../src/turn/turn.ts'
+import { runTurn } from '../src/turn/turn.ts'
 import { accounts, describeChannel } from './channels.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { createMemoryStore, createQuietSystem, turn } from './memory-store.ts'
@@ -51,7 +51,7 @@ export function openTurnBench(
 /** Runs one turn and returns the committed answer. */
 export async function runTurnOf(handle: Agent['handle'], members: Parameters<typeof openTurnBench>[1] = {}) {
   const { memory, turnContext } = openTurnBench(handle, members)
-  await workTurn(turn(1), turnContext, openSignal)
+  await runTurn(turn(1), turnContext, openSignal)
   return memory.commits[0]?.answer
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 /** The configuration of agents' requirements, and of the time for a decision. */
 export const requirementsConfigSchema = z.strictObject({
-  /** The number of hours in which a requirement may be decided, unless the agent sets another time. */
+  /** The number of hours for the decision of a requirement, unless the agent sets another time. */
   expires_after_hours: z
     .number()
     .positive()

@@ -168,15 +168,15 @@ export function completeStore(
 
 /** Creates secrets that are missing in a read-only store for this process only. Nothing that they sign leaves the process. */
 function createTemporarySecrets({
-  secret,
+  readOrCreateSecret,
   hasSecret,
   notify,
   listen,
-}: Pick<AssembledStore, 'secret' | 'hasSecret' | 'notify' | 'listen'>) {
+}: Pick<AssembledStore, 'readOrCreateSecret' | 'hasSecret' | 'notify' | 'listen'>) {
   return {
     ...{ hasSecret, notify, listen },
-    secret: async (name: string, create: () => Promise<string>) =>
-      (await hasSecret(name)) ? secret(name, create) : create(),
+    readOrCreateSecret: async (name: string, create: () => Promise<string>) =>
+      (await hasSecret(name)) ? readOrCreateSecret(name, create) : create(),
   }
 }
 

@@ -94,23 +94,24 @@ class Bystander {
     if (!turn) return
     const response = sketchResponse(turn, 'wait', 'working')
     const { deliveries } = sketchAnswer(turn, 'wait', ['x'])
-    if (await unlessLost(this.#tested.store.say(turn, { response, deliveries, isRevision: true }))) this.said += 1
+    if (await unlessLost(this.#tested.store.storeInterimAnswer(turn, { response, deliveries, isRevision: true })))
+      this.said += 1
   }
 
   async #post(id: string): Promise<void> {
     if (this.posted.has(id)) return
     this.posted.add(id)
     const sketch = { destinations: ['x'], broadcasts: toFollowers('create'), isListed: true }
-    await this.#tested.store.act([sketchPost(id, 'news', sketch)], 'c')
+    await this.#tested.store.storeActions([sketchPost(id, 'news', sketch)], 'c')
   }
 
   async #delete(id: string): Promise<void> {
     if (this.posted.has(id)) this.deleted.add(id)
-    await this.#tested.store.act([sketchDeletion(id, ['x'], toFollowers('delete'))], 'c')
+    await this.#tested.store.storeActions([sketchDeletion(id, ['x'], toFollowers('delete'))], 'c')
   }
 
   #takeUp(broadcasts: readonly Broadcast[]): void {
-    this.#spreadings.push(...broadcasts.map(held => ({ held, after: held.after })))
+    this.#spreadings.push(...broadcasts.map(held => ({ held, after: held.lastQueuedPeer })))
   }
 
   async #spread(expansion: BroadcastExpansion | undefined, limit: number): Promise<void> {
@@ -151,10 +152,11 @@ class Bystander {
   async finish(): Promise<void> {
     const { store, advance } = this.#tested
     const request = { holder: 'last', limit: 50, leaseMs }
-    while ((await store.nextDue()) !== undefined) {
+    while ((await store.findNextDueAt()) !== undefined) {
       advance(60_000)
       for (const turn of await store.leaseTurns(request)) await this.#commit(turn)
-      for (const held of await store.leaseBroadcasts(request)) await this.#spread({ held, after: held.after }, 10)
+      for (const held of await store.leaseBroadcasts(request))
+        await this.#spread({ held, after: held.lastQueuedPeer }, 10)
       for (const rank of ['answer', 'broadcast'] as const) {
         const deliveries = await store.leaseDeliveries({ ...request, rank })
         for (const delivery of deliveries) await this.#settle(delivery, 0)

@@ -1,7 +1,7 @@
 // Loads the store on PostgreSQL on demand, because `pg` is an optional library.
-import { loadOptional } from '@postern/message'
+import { loadOptionalLibrary } from '@postern/message'
 
 /** Loads the store on PostgreSQL. @throws ConfigError if the library of PostgreSQL is not installed */
 export function loadPostgres(): Promise<typeof import('./postgres/index.ts')> {
-  return loadOptional(() => import('./postgres/index.ts'), { key: 'store', libraries: ['pg'] })
+  return loadOptionalLibrary(() => import('./postgres/index.ts'), { key: 'store', libraries: ['pg'] })
 }

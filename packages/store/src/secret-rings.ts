@@ -5,7 +5,7 @@ import type { ListedSecret, LookupStore, NoticeStore, SecretPurpose, SecretStore
 import { replacedSecretMs, secretPurposes } from '@postern/pipeline'
 
 interface SecretRingDeps {
-  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'> & Pick<NoticeStore, 'notify' | 'listen'>
+  readonly store: Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret'> & Pick<NoticeStore, 'notify' | 'listen'>
   readonly now: () => number
   /** True if no other process rotates these secrets. */
   readonly isSoleWriter: boolean
@@ -100,7 +100,7 @@ function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>
 
   async function readGeneration(number: number, newGeneration: Generation): Promise<void> {
     generations[number - 1] = parseJsonText(
-      await store.secret(formatSecretName(number), async () => JSON.stringify(newGeneration)),
+      await store.readOrCreateSecret(formatSecretName(number), async () => JSON.stringify(newGeneration)),
     ) as Generation
   }
 
@@ -116,7 +116,8 @@ function createGenerations({ store, now }: Pick<SecretRingDeps, 'store' | 'now'>
     readNew,
     async readAll() {
       for (const purpose of purposes)
-        if (await store.hasSecret(purpose)) legacySecrets.set(purpose, await store.secret(purpose, async () => ''))
+        if (await store.hasSecret(purpose))
+          legacySecrets.set(purpose, await store.readOrCreateSecret(purpose, async () => ''))
       await readGeneration(1, createGeneration(false))
       await readNew()
     },

@@ -5,7 +5,11 @@ import type { LookupStore } from '@postern/pipeline'
 import type { StoreContext } from './transaction/store-context.ts'
 
 /** Creates the store of secrets. All processes use the first stored value of a secret. The creation of a secret may take seconds. */
-export function createSecrets({ db, write, readsOnly }: StoreContext): Pick<LookupStore, 'secret' | 'hasSecret'> {
+export function createSecrets({
+  db,
+  write,
+  readsOnly,
+}: StoreContext): Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret'> {
   const find = db.prepare<{ value: string }>('SELECT value FROM secrets WHERE name = ?')
   const insert = db.prepare('INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const creations = new Map<string, Promise<string>>()
@@ -26,7 +30,7 @@ export function createSecrets({ db, write, readsOnly }: StoreContext): Pick<Look
   }
 
   return {
-    secret: async (name, make) => find.get(name)?.value ?? createShared(name, make),
+    readOrCreateSecret: async (name, make) => find.get(name)?.value ?? createShared(name, make),
     hasSecret: async name => find.get(name) !== undefined,
   }
 }

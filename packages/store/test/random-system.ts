@@ -153,11 +153,11 @@ export class Randomness {
         const turn = ofFediverse()
         if (!turn) return
         const response = { ...sketchResponse(turn, `meanwhile ${name()}`, 'working'), id: answerIdOf(turn) }
-        await tolerate(store.say(turn, { response, deliveries: [], isRevision: true }))
+        await tolerate(store.storeInterimAnswer(turn, { response, deliveries: [], isRevision: true }))
       },
       release: () => {
         const turn = this.#pickOne(runs)
-        return turn && tolerate(store.release(turn, { dueAt: now() + roll(3_000), uncounted: oneIn(2) }))
+        return turn && tolerate(store.release(turn, { dueAt: now() + roll(3_000), isUncounted: oneIn(2) }))
       },
       renew: () => runs.length > 0 && tolerate(store.renew(pick(runs), leaseMs)),
       note: () => runs.length > 0 && tolerate(store.note(pick(runs), [sketchRandomNote(this.#dice)])),
@@ -221,7 +221,7 @@ export class Randomness {
     const { pick, oneIn, roll, name } = this.#dice
     const anybody = (): PersonIdentity => identityOf(pick(people), pick(['activitypub', 'email'] as const))
     return {
-      act: () => store.act([this.#drawAct()], 'c'),
+      act: () => store.storeActions([this.#drawAct()], 'c'),
       cancel: () => {
         const key = { owner: `owner ${pick(people)}`, id: `task ${roll(4)} ${pick(sketchAgents)}` }
         const { duplicateKey: _, task: _task, blobs: _blobs, queueMode: _lane, ...intake } = this.#draw()
@@ -231,7 +231,11 @@ export class Randomness {
       },
       expire: () => {
         const owner = `owner ${pick(people)}`
-        const rules = [{ before: now() - roll(30_000) }, { owner, maxTasks: 1 }, { owner, bytes: 200 }] as const
+        const rules = [
+          { unchangedSince: now() - roll(30_000) },
+          { owner, maxTasks: 1 },
+          { owner, maxBytes: 200 },
+        ] as const
         return store.expireTasks({ ...pick(rules), limit: 5 })
       },
       decide: async () => {
@@ -259,7 +263,11 @@ export class Randomness {
         const except = oneIn(3) ? this.#runs[0]?.message : undefined
         return (
           oneIn(3) &&
-          store.forgetPerson({ agent: oneIn(2) ? pick(sketchAgents) : undefined, addresses: [anybody()], except })
+          store.forgetPerson({
+            agent: oneIn(2) ? pick(sketchAgents) : undefined,
+            addresses: [anybody()],
+            exceptMessage: except,
+          })
         )
       },
       forgetTasks: () => oneIn(3) && store.forgetTasks(`owner ${pick(people)}`),

@@ -20,12 +20,12 @@ export type { ExchangeFormat, FormatName } from './entry/kind.ts'
 export { exchangeFormats, formatNames, isChatVisible, scopeOfKind } from './entry/kind.ts'
 export {
   groupParts,
-  isEmptyText as hasNoWords,
+  isEmptyText,
   messageIdOf,
   nameCall,
   nameEntries,
   nameResult,
-  nameTextMessage as nameSaid,
+  nameTextMessage,
   standsAlone,
 } from './entry/message-id.ts'
 export { identifyEntry, nameEntry, nameNative, numberEntries, splitMessages } from './entry/numbered-entries.ts'
@@ -54,7 +54,7 @@ export {
   reportConversation,
   runConversation,
 } from './envelope/runs/run-conversation.ts'
-export type { RequestedCall as WantedCall } from './envelope/runs/tool-policy.ts'
+export type { RequestedCall } from './envelope/runs/tool-policy.ts'
 export {
   auditTool,
   buildDecisionEnvelope,

@@ -20,7 +20,7 @@ import {
   readCredential,
 } from '@postern/http/tokens'
 import type { CredentialKind, NormalizedMessage, Proof, System } from '@postern/message'
-import { ConfigError, isoTime, mintTransportEvidence, parseJsonText, Rejection, toConfigured } from '@postern/message'
+import { ConfigError, createTransportEvidence, isoTime, parseJsonText, Rejection, toConfigured } from '@postern/message'
 import type { ChannelContext, UsedKey } from '@postern/pipeline'
 import type { WebConfig, WebIssuer } from './config.ts'
 
@@ -179,7 +179,7 @@ export function senderOf(
     issuedAt: isoTime(receivedAt),
     credential,
   } as const
-  return { address, auth_method: 'a2a-oauth', verified: true, identities: [mintTransportEvidence(evidence)] }
+  return { address, auth_method: 'a2a-oauth', verified: true, identities: [createTransportEvidence(evidence)] }
 }
 
 /** Returns the sender for an owner's key, as the store identifies people who may decide. `origin` is the gateway's own. */

@@ -1,7 +1,7 @@
 // Writes docs/reference/flags.md from the flags of messages.
 import type { WhyFacts } from '../../../packages/operator/src/why/facts.ts'
 import { writeFix } from '../../../packages/operator/src/why/reason.ts'
-import { keptCases } from '../../../packages/operator/src/why/rules/withheld-messages.ts'
+import { withheldCases } from '../../../packages/operator/src/why/rules/withheld-messages.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 
 const intro = `
@@ -56,14 +56,14 @@ export const noticedFlags: Readonly<Record<string, string>> = {
 /** Writes docs/reference/flags.md. */
 export function describeFlags(): string {
   const facts = { message: { agent: '*' } } as unknown as WhyFacts
-  const fixes = Map.groupBy(keptCases, ([, { fix }]) => fix && writeFix({ fix }, facts).text)
+  const fixes = Map.groupBy(withheldCases, ([, { fix }]) => fix && writeFix({ fix }, facts).text)
   fixes.delete(undefined)
   return formatPage('Flags', [
     intro,
     '## Flags that keep a message from its agent',
     formatMarkdownTable(
       ['flag', 'why', '`postern why` says'],
-      keptCases.map(([flag, { code, why }]) => [formatInlineCode(flag), why, formatInlineCode(code)]),
+      withheldCases.map(([flag, { code, why }]) => [formatInlineCode(flag), why, formatInlineCode(code)]),
     ),
     '### Fixes',
     [...fixes]

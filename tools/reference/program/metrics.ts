@@ -51,7 +51,8 @@ const labels: Readonly<Record<string, readonly string[]>> = {
 /** Renders the metrics with the gateway's own code. */
 async function renderMetrics(): Promise<string> {
   const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: { loop_guard: 0, hop_limit: 0 } }
-  const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
+  const store = { count: async () => counts, findNextDueAt: async () => undefined } as unknown as OperatorStore &
+    WorkStore
   using resources = new DisposableStack()
   const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)
   resources.defer(metrics.close)

@@ -1,6 +1,6 @@
 // Defines the bench cases for incoming mail: a small letter, and one of 1 MB.
 import { randomBytes } from 'node:crypto'
-import { endlessBudgets } from '@postern/email'
+import { devBudgets } from '@postern/email'
 import type { MailPlan, SimMail } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import type { Aim } from '../aims/rows.ts'
@@ -75,7 +75,7 @@ export function formatIntake(octets: Uint8Array, envelope: IntakeQuery): Uint8Ar
 }
 
 function listContenders(dns: readonly string[], aim: Partial<Aim>): readonly Contender[] {
-  const config = { email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets }, network: { dns } }
+  const config = { email: { intake: { secret: benchIntakeSecret }, budgets: devBudgets }, network: { dns } }
   return [
     {
       name: 'Postern, to the stored message',

@@ -1,5 +1,5 @@
 // Generates a mixed load of all four channels.
-import { endlessBudgets } from '@postern/email'
+import { devBudgets } from '@postern/email'
 import type { SimMail } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openAgentIssuer } from '../a2a/issuer.ts'
@@ -52,7 +52,7 @@ export async function openMix(): Promise<Mix> {
       agents: Object.fromEntries(['brief', 'silent'].map(name => [name, { use: findAgentModule(name) }])),
       default_agent: 'brief',
       limits: unreachableLimits,
-      email: { intake: { secret: benchIntakeSecret }, budgets: endlessBudgets },
+      email: { intake: { secret: benchIntakeSecret }, budgets: devBudgets },
       a2a: { auth: { issuers: [issuer.trusted] }, limits: { tasks_per_caller: 1e9, open_tasks_per_caller: 1e9 } },
       web: { enabled: true, auth: webAuth, limits: webLimits },
       network: { dns: simulation.network.dns, loopback: { ...traffic.fediverse.loopback, ...issuer.loopback } },

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { openIdentity } from '@postern/identity'
 import { createBodyBudget } from '@postern/limits'
 import { createTokenCheck } from '@postern/operator'
-import type { Channel, LinkDeps, Listening } from '@postern/pipeline'
+import type { Channel, LinkDeps, ListeningSocket } from '@postern/pipeline'
 import { watchOverdue } from '@postern/requirements'
 import type { Hono } from 'hono'
 import { findScopes } from '../config/channel-slices.ts'
@@ -56,13 +56,13 @@ export interface StartedComposition extends Composition {
 
 export interface ChannelSocket {
   readonly channel: Channel<Hono>
-  readonly listening: Listening
+  readonly listening: ListeningSocket
 }
 
 /** Opens the channels and routes of a configuration without listening or starting work. @throws ConfigError */
 export async function compose(resources: GatewayResources, deps: CompositionDeps): Promise<Composition> {
   const bodies = createBodyBudget({
-    total: resources.config.limits.held_bytes,
+    maxBytes: resources.config.limits.held_bytes,
     refusal: 'Cannot take request: too many large ones are on their way',
   })
   const { config, store } = resources
@@ -112,7 +112,10 @@ export function listReceivingChannels({
 }
 
 /** Opens the socket of a channel. Returns undefined if the channel has none. @throws ConfigError */
-export async function openSocket(channel: Channel<Hono>, formerListening?: Listening): Promise<Listening | undefined> {
+export async function openSocket(
+  channel: Channel<Hono>,
+  formerListening?: ListeningSocket,
+): Promise<ListeningSocket | undefined> {
   try {
     return await channel.endpoint.listen?.(formerListening)
   } catch (cause) {

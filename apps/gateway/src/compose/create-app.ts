@@ -34,7 +34,7 @@ import {
   readMachineFacts,
   requireOperator,
 } from '@postern/operator'
-import type { LeftAloneHost, Listening } from '@postern/pipeline'
+import type { ListeningSocket, PausedHost } from '@postern/pipeline'
 import type { RecordQuota } from '@postern/transcript'
 import type { Hono } from 'hono'
 import { minimumNode } from '../../bin/launch.mjs'
@@ -186,7 +186,7 @@ function openOperatorRoutes(
       ...createReplayRoutes(openReplay(resources)),
       createEventRoute({ store, signal: streamsSignal, now: system.now }),
       createWhyRoute({ store, agents, agentConfigs: config.agents, now: () => system.now() }),
-      createHostRoute({ store, listLeftAlone: activity.listLeftAlone }),
+      createHostRoute({ store, listPausedHosts: activity.listPausedHosts }),
       createRateRoute({ store, channels, now: system.now }),
       ...createMessageDocumentRoutes({ store, channels }),
       createOutcomeRoute({ store, agentConfigs: config.agents, now: system.now }),
@@ -203,7 +203,7 @@ function openOperatorRoutes(
         agents,
         channels,
         meter,
-        paused,
+        pauses: paused,
         now: system.now,
         version: softwareVersion,
         questions: operators,
@@ -229,9 +229,9 @@ function findSwarmQuota({ agents }: Config, name: string): RecordQuota | undefin
 /** The sockets, hosts and agents of the running gateway. */
 interface GatewayActivity {
   /** Returns the open sockets, the HTTP server’s first, or an empty list before it runs. */
-  listListening(): readonly Listening[]
+  listListening(): readonly ListeningSocket[]
   /** Returns the hosts to which the gateway currently delivers nothing. */
-  listLeftAlone(): readonly LeftAloneHost[]
+  listPausedHosts(): readonly PausedHost[]
   /** Returns the agents whose last `start()` has failed. */
   listFailedStarts(): readonly FailedStart[]
 }

@@ -1,6 +1,6 @@
 // Replaces the configuration of a running gateway, while work that began under the former configuration continues.
 import type { ReplacedAgent } from '@postern/agents'
-import type { LeftAloneHost, Listening } from '@postern/pipeline'
+import type { ListeningSocket, PausedHost } from '@postern/pipeline'
 import type { Config } from '../config/schema.ts'
 import type { AgentStarts } from '../work/agent-starts.ts'
 import { noWork } from '../work/work.ts'
@@ -23,15 +23,15 @@ export interface ReloadableGateway {
   /** Answers a request with the newest composition. */
   serve(request: Request, env?: object): Response | Promise<Response>
   /** Opens the sockets and starts the work. @throws ConfigError when a socket cannot be opened */
-  start(): Promise<readonly Listening[]>
+  start(): Promise<readonly ListeningSocket[]>
   reloadAgents(): Promise<void>
   /** Returns the open sockets of channels. */
-  listSockets(): readonly Listening[]
-  listLeftAlone(): readonly LeftAloneHost[]
+  listSockets(): readonly ListeningSocket[]
+  listPausedHosts(): readonly PausedHost[]
   /** Returns the newest `start()` of each agent. */
   starts(): AgentStarts
   /** Replaces the configuration. @returns the channels' sockets that are open afterwards */
-  reload(config: Config): Promise<readonly Listening[]>
+  reload(config: Config): Promise<readonly ListeningSocket[]>
   stop(options: StopOptions): Promise<void>
 }
 
@@ -42,7 +42,7 @@ interface ReloadableGatewayDeps {
 
 interface StopOptions {
   readonly graceMs: number
-  readonly http: Listening | undefined
+  readonly http: ListeningSocket | undefined
 }
 
 /** The longest delay of a timer, ms. Work of a former composition may take as long as it needs. */
@@ -89,7 +89,7 @@ export function createReloadableGateway(
       void closeReplacedAgents(replacedAgents, state)
     },
     listSockets: () => [...state.startedCompositions].at(-1)?.sockets.map(({ listening }) => listening) ?? [],
-    listLeftAlone: () => [...state.startedCompositions].flatMap(({ work }) => work.listLeftAlone()),
+    listPausedHosts: () => [...state.startedCompositions].flatMap(({ work }) => work.listPausedHosts()),
     starts: () => ([...state.startedCompositions].at(-1)?.work ?? noWork).starts(),
     reload: config => replaceConfig(config, state),
     stop: options => stopCompositions(state, options),
@@ -106,7 +106,7 @@ function requireNewestComposition({ startedCompositions: started }: State): Star
  * Replaces the configuration. All steps that may fail come before the first step that cannot be undone.
  * @throws ConfigError, AggregateError of ConfigErrors
  */
-async function replaceConfig(config: Config, state: State): Promise<readonly Listening[]> {
+async function replaceConfig(config: Config, state: State): Promise<readonly ListeningSocket[]> {
   const formerComposition = requireNewestComposition(state)
   const { resources, change } = await reopenResources(config, state.options, formerComposition.resources)
   let nextComposition: Composition | undefined
@@ -141,7 +141,7 @@ async function closeReplacedAgents(
 ): Promise<void> {
   const works = [...started].map(({ work }) => work)
   const pendingClosings = replacedAgents.map(async ({ name, close }) => {
-    await Promise.all(works.map(work => work.untilTurnsEnd(name)))
+    await Promise.all(works.map(work => work.waitForTurns(name)))
     await close()
   })
   await Promise.all(pendingClosings)

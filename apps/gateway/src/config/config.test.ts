@@ -383,7 +383,7 @@ describe('readConfigFile()', () => {
 
 describe('parseEffectiveConfig()', () => {
   const parseEffective = (tree: Record<string, unknown>) =>
-    parseEffectiveConfig({ tree, missing: [], path: '/postern.config.json', baseDir: '/' })
+    parseEffectiveConfig({ tree, missingSettings: [], path: '/postern.config.json', baseDir: '/' })
 
   test('returns a production file unchanged', () => {
     expect(parseEffective(minimalConfig)).toMatchObject({ dev: false, origin: minimalConfig.origin })

@@ -29,7 +29,7 @@ interface ConfigSource {
 export interface ConfigFile {
   readonly tree: Record<string, unknown>
   /** The values that the file takes from missing variables and files; `tree` does not contain them. */
-  readonly missing: readonly MissingSetting[]
+  readonly missingSettings: readonly MissingSetting[]
   /** Paths of values that came from variables and files, which no output shows. */
   readonly references?: readonly (readonly string[])[] | undefined
   /** The folder that relative paths in the file start from. */
@@ -60,7 +60,7 @@ export async function readConfigFile({ path, environment, workingDir, settings }
   const tree = applyEnvironment(value as Record<string, unknown>, environment, variables)
   // A `POSTERN_*` variable may give a value that a reference in the file lacks.
   const unresolvedSettings = missing.filter(({ path }) => readAt(tree, path) === undefined)
-  return { tree, missing: unresolvedSettings, references, baseDir, path: file }
+  return { tree, missingSettings: unresolvedSettings, references, baseDir, path: file }
 }
 
 async function loadFile(path: string): Promise<unknown> {
@@ -97,7 +97,7 @@ export function parseConfig(tree: unknown, schema: z.ZodType<Config> = configSch
 
 /** Parses like `parseConfig`, and reports every other fault that can be found at once. @throws AggregateError of ConfigErrors, one for each key */
 export function parseConfigFile(
-  { tree, missing }: ConfigFile,
+  { tree, missingSettings: missing }: ConfigFile,
   findOtherFaults: (config: Config) => readonly ConfigError[],
 ): Config {
   const result = configSchema.safeParse(tree, parseOptions)

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { fillAll } from './dev-configs.ts'
+import { fillConfig } from './dev-configs.ts'
 
-test('fillAll() fills in absent values and never overrides values of the file', () => {
+test('fillConfig() fills in absent values and never overrides values of the file', () => {
   const file = {
     network: { loopback: { 'mastodon.test': 9001 }, dns: ['127.0.0.1:53'] },
     email: { submit: { host: 'mx.example', port: 25 } },
   }
-  const config = fillAll(file, [
+  const config = fillConfig(file, [
     ['network/dns', ['127.0.0.1:5353']],
     ['network/loopback/mastodon.test', 1],
     ['network/loopback/issuer.test', 2],
@@ -20,17 +20,17 @@ test('fillAll() fills in absent values and never overrides values of the file', 
   })
 })
 
-test('fillAll() leaves a plain value unchanged where it expects an object', () => {
-  expect(fillAll({ network: 'none' }, [['network/dns', []]])).toEqual({ network: 'none' })
+test('fillConfig() leaves a plain value unchanged where it expects an object', () => {
+  expect(fillConfig({ network: 'none' }, [['network/dns', []]])).toEqual({ network: 'none' })
 })
 
-test('fillAll() adds list items whose names the file does not have', () => {
+test('fillConfig() adds list items whose names the file does not have', () => {
   const ownIssuer = { issuer: 'https://login.example', audience: 'mine' }
   const simulatedIssuers = [
     { issuer: 'https://issuer.test' },
     { issuer: 'https://login.example', audience: 'simulated' },
   ]
-  const fill = (issuers: unknown) => fillAll({ issuers }, [['issuers', simulatedIssuers, 'issuer']])
+  const fill = (issuers: unknown) => fillConfig({ issuers }, [['issuers', simulatedIssuers, 'issuer']])
   expect(fill([ownIssuer])).toEqual({ issuers: [ownIssuer, simulatedIssuers[0]] })
   expect(fill(undefined)).toEqual({ issuers: simulatedIssuers })
   expect(fill('none')).toEqual({ issuers: 'none' })

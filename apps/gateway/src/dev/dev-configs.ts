@@ -1,6 +1,6 @@
 // Completes a configuration file for dev mode with defaults, generated secrets and the simulated network.
 import { randomBytes } from 'node:crypto'
-import type { ConfigFilling, SimulationAccess } from '@postern/http'
+import type { ConfigDefault, SimulationAccess } from '@postern/http'
 import { isJsonObject, listConfigFaults } from '@postern/message'
 import type { Simulation } from '@postern/simulation'
 import { channelModules } from '../channels.ts'
@@ -28,19 +28,19 @@ export function createDevConfigs({ network, mail, a2a }: Simulation): DevConfigs
   const secretsBySource = new Map<string, GeneratedSecret>()
   let generatedSecrets: readonly GeneratedSecret[] = []
   return {
-    parse({ tree, missing }) {
+    parse({ tree, missingSettings: missing }) {
       generatedSecrets = generateSecrets(missing, [...secretsBySource.values()])
       for (const secret of generatedSecrets) secretsBySource.set(secret.source, secret)
-      const filledTree = fillAll(fillSecrets(tree, generatedSecrets), devDefaults)
+      const filledTree = fillConfig(fillSecrets(tree, generatedSecrets), devDefaults)
       const access = { submit: mail.submit, issuers, origin: String(filledTree.origin), secret }
-      return parseFilledConfig(fillAll(filledTree, simulatedDefaults({ dns, loopback, ...access })), missing)
+      return parseFilledConfig(fillConfig(filledTree, simulatedDefaults({ dns, loopback, ...access })), missing)
     },
     listGeneratedSecrets: () => generatedSecrets,
   }
 }
 
 /** Values that dev mode adds for absent keys, so that it runs without a file. */
-export const devDefaults: readonly ConfigFilling[] = [
+export const devDefaults: readonly ConfigDefault[] = [
   ['dev', true],
   ['origin', 'https://agents.test'],
   ...channelModules.flatMap(({ devDefaults = [] }: AnyChannelModule) => devDefaults),
@@ -65,10 +65,10 @@ export const devDefaults: readonly ConfigFilling[] = [
 type SimulatedNetwork = SimulationAccess & Pick<Simulation['network'], 'dns' | 'loopback'>
 
 /** Returns the values of the simulation: its DNS, its hosts, and settings of channels. */
-export function simulatedDefaults({ dns, loopback, ...access }: SimulatedNetwork): readonly ConfigFilling[] {
+export function simulatedDefaults({ dns, loopback, ...access }: SimulatedNetwork): readonly ConfigDefault[] {
   return [
     ['network/dns', dns],
-    ...Object.entries(loopback).map(([host, port]): ConfigFilling => [`network/loopback/${host}`, port]),
+    ...Object.entries(loopback).map(([host, port]): ConfigDefault => [`network/loopback/${host}`, port]),
     ...channelModules.flatMap((module: AnyChannelModule) => module.simulatedDefaults?.(access) ?? []),
   ]
 }
@@ -91,7 +91,7 @@ function appendMissingItems(presentItems: unknown, value: unknown, identifyingMe
   return [...presentItems, ...value.filter(item => !presentNames.has(readIdentity(item)))]
 }
 
-export function fillAll(tree: ConfigTree, fillings: readonly ConfigFilling[]): ConfigTree {
+export function fillConfig(tree: ConfigTree, fillings: readonly ConfigDefault[]): ConfigTree {
   return fillings.reduce((filledTree, [path, value, identifyingMember]) => {
     const fill = (presentValue: unknown) =>
       presentValue === undefined
@@ -105,7 +105,7 @@ export function fillAll(tree: ConfigTree, fillings: readonly ConfigFilling[]): C
 
 /** Returns the configuration of a command: the file itself if `start` would run it, or else the file with dev mode’s defaults. */
 export function parseEffectiveConfig(file: ConfigFile): Config {
-  if (file.missing.length > 0) throw createConfigFaults(file.missing.map(({ error }) => error))
+  if (file.missingSettings.length > 0) throw createConfigFaults(file.missingSettings.map(({ error }) => error))
   return isForProduction(file) ? parseConfig(file.tree) : parseDevConfig(file)
 }
 
@@ -116,8 +116,8 @@ export function isForProduction({ path, tree }: Pick<ConfigFile, 'path' | 'tree'
 }
 
 /** Returns the configuration of a command that runs beside a gateway in dev mode. */
-export function parseDevConfig({ tree, missing }: ConfigFile): Config {
-  return parseFilledConfig(fillAll(fillSecrets(tree, generateSecrets(missing)), devDefaults), missing)
+export function parseDevConfig({ tree, missingSettings: missing }: ConfigFile): Config {
+  return parseFilledConfig(fillConfig(fillSecrets(tree, generateSecrets(missing)), devDefaults), missing)
 }
 
 /** Parses a filled configuration. The fault of a value from a missing variable or file names that variable or file. */

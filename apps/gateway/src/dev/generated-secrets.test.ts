@@ -7,14 +7,14 @@ import { generateSecrets } from './generated-secrets.ts'
 
 function createFile(tree: object): ConfigFile {
   const { value, missingSettings } = resolveSecrets(tree, { baseDir: '/nowhere', environment: {} })
-  return { tree: value as ConfigFile['tree'], missing: missingSettings, baseDir: '/nowhere', path: undefined }
+  return { tree: value as ConfigFile['tree'], missingSettings, baseDir: '/nowhere', path: undefined }
 }
 
 const createConfigWithDigest = (sha256: object) => ({ a2a: { auth: { api_keys: [{ name: 'a', sha256 }] } } })
 
 test('dev mode generates an API key for a list together with its digest', () => {
   const file = createFile(createConfigWithDigest({ env: 'KEY' }))
-  const [generatedSecret, ...otherSecrets] = generateSecrets(file.missing)
+  const [generatedSecret, ...otherSecrets] = generateSecrets(file.missingSettings)
   expect(otherSecrets).toEqual([])
   expect(generatedSecret).toMatchObject({ source: 'KEY', key: 'a2a.auth.api_keys.0.sha256' })
   expect(generatedSecret?.value).toBe(hash('sha256', generatedSecret?.plainSecret ?? ''))
@@ -26,7 +26,7 @@ test('dev mode generates one value for a variable, and uses it for later files t
   const tree = {
     agents: { a: { secret: { env: 'S' } }, b: { mcp: [{ url: 'http://x.test/', api_key: { env: 'S' } }] } },
   }
-  const { missing } = createFile(tree)
+  const { missingSettings: missing } = createFile(tree)
   const generatedSecrets = generateSecrets(missing)
   expect(generatedSecrets.map(({ key }) => key)).toEqual(['agents.a.secret', 'agents.b.mcp.0.api_key'])
   expect(new Set(generatedSecrets.map(({ value }) => value)).size).toBe(1)

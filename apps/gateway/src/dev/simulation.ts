@@ -2,9 +2,9 @@
 import { ReadableStream } from 'node:stream/web'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Rejection, Unavailable } from '@postern/message'
-import type { CarriedFile, OperatorRoute, SendProgress, SentMessage } from '@postern/operator'
+import type { EncodedFile, OperatorRoute, SendProgress, SentMessage } from '@postern/operator'
 import { handleOperation, simulationOperations } from '@postern/operator'
-import type { Listening, MessageRecord } from '@postern/pipeline'
+import type { ListeningSocket, MessageRecord } from '@postern/pipeline'
 import type {
   AcknowledgedMessage,
   SendRequest,
@@ -115,11 +115,11 @@ const createRefusal = (code: 'no_recipient' | 'forbidden') => (cause: unknown) =
   throw new Rejection(code, cause instanceof Error ? cause.message : 'It failed', { cause })
 }
 
-function toCarriedFile({ name, mime, bytes }: SentFilePart): CarriedFile {
+function toCarriedFile({ name, mime, bytes }: SentFilePart): EncodedFile {
   return { name, mime, data_base64: Buffer.from(bytes).toString('base64') }
 }
 
-function toSentPart({ name, mime, data_base64 }: CarriedFile): SentPart {
+function toSentPart({ name, mime, data_base64 }: EncodedFile): SentPart {
   return { kind: 'file', name, mime, bytes: Buffer.from(data_base64, 'base64') }
 }
 
@@ -210,7 +210,7 @@ function findRequestEntry(request: SendRequest): ReturnType<typeof findCatalogue
 }
 
 /** Sets the address of the gateway in the simulated network. */
-export function connectSimulation(simulation: Simulation, config: Config, listening: readonly Listening[]): void {
+export function connectSimulation(simulation: Simulation, config: Config, listening: readonly ListeningSocket[]): void {
   const [http] = listening
   const mail = listening.find(({ label }) => label === 'mail')
   const secrets = listSlices(config).map(slice => slice.module.simulatedSecret?.(slice.config))

@@ -2,7 +2,7 @@
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import type { Listening } from '@postern/pipeline'
+import type { ListeningSocket } from '@postern/pipeline'
 import { toListenError } from './listen-error.ts'
 import type { MinPace } from './slow-bodies.ts'
 import { cutSlowBodies } from './slow-bodies.ts'
@@ -32,7 +32,7 @@ interface ListenOptions {
 export async function listenHttp(
   app: { fetch(request: Request, env?: object): Response | Promise<Response> },
   { host, port, stallMs = defaultStallMs, pace }: ListenOptions,
-): Promise<Listening> {
+): Promise<ListeningSocket> {
   const handleRequest = getRequestListener((request, env) => app.fetch(request, env))
   const server = createHttpServer(socketLimits, (request, response) => {
     // A client may wait for its answer as long as it likes, but it must read an answer that is ready.

@@ -1,7 +1,7 @@
 // Signs and checks the passes by which the gateway recognizes its own test requests, whose refusals it does not list.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FetchRequest, GuardedFetch } from '@postern/message'
-import type { RehearsalEnd, SecretStore } from '@postern/pipeline'
+import type { SecretStore, SelfTestOutcome } from '@postern/pipeline'
 
 /** The header field that carries a pass. */
 export const rehearsalField = 'postern-rehearsal'
@@ -11,9 +11,9 @@ const validMs = 30_000
 
 export interface Rehearsals {
   /** Adds a new pass to each request of a fetch. `end` is the expected end of the request. */
-  withPass(fetch: GuardedFetch, end: RehearsalEnd): GuardedFetch
+  withPass(fetch: GuardedFetch, end: SelfTestOutcome): GuardedFetch
   /** Uses up a pass. Returns the expected end of its request if this gateway signed the pass, the pass is still valid, and nobody has used it here. */
-  consume(pass: string): RehearsalEnd | undefined
+  consume(pass: string): SelfTestOutcome | undefined
 }
 
 /**
@@ -25,7 +25,7 @@ export async function openRehearsals(store: Pick<SecretStore, 'openSecret'>, now
   const listSignatures = (claim: string) => secret.list().map(key => createHmac('sha256', key).update(claim).digest())
   const usedClaims = new Map<string, number>()
 
-  function createPass(end: RehearsalEnd): string {
+  function createPass(end: SelfTestOutcome): string {
     const claim = `${end}.${now() + validMs}.${randomBytes(12).toString('base64url')}`
     return `${claim}.${listSignatures(claim)[0]?.toString('base64url')}`
   }
@@ -47,7 +47,7 @@ export async function openRehearsals(store: Pick<SecretStore, 'openSecret'>, now
       for (const [usedClaim, expiresAt] of usedClaims) if (expiresAt < now()) usedClaims.delete(usedClaim)
       if (Number(expiresAtMs) < now() || usedClaims.has(claim)) return undefined
       usedClaims.set(claim, Number(expiresAtMs))
-      return end as RehearsalEnd
+      return end as SelfTestOutcome
     },
   }
 }

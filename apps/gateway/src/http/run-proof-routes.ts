@@ -1,12 +1,12 @@
 // Answers the challenge of a command that is about to send the operator's token.
 
 import { Rejection } from '@postern/message'
-import type { Listening } from '@postern/pipeline'
+import type { ListeningSocket } from '@postern/pipeline'
 import { Hono } from 'hono'
 import { ownRunSecret, proveRun, runProofPath } from '../system/run/run-proof.ts'
 
 /** Creates the route. `listListening` returns the open sockets, the HTTP server's first. */
-export function createRunProofRoutes(listListening: () => readonly Listening[]): Hono {
+export function createRunProofRoutes(listListening: () => readonly ListeningSocket[]): Hono {
   return new Hono().get(runProofPath, context => {
     const nonce = context.req.query('nonce') ?? ''
     if (!/^[\w-]{43}$/.test(nonce))

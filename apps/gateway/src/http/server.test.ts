@@ -12,7 +12,7 @@ function refuseAddress(): void {
   throw new Rejection('rate_limited', 'Cannot take request: too many', { retryAfter: 1 })
 }
 
-const emptyBudget = createBodyBudget({ total: 1_000, refusal: 'Too much' })
+const emptyBudget = createBodyBudget({ maxBytes: 1_000, refusal: 'Too much' })
 
 /** Creates a server whose limit of requests per address is used up, unless `consumeAddress` accepts them. */
 function openServerAtLimit({ acceptsMessages = true, consumeAddress = refuseAddress, bodies = emptyBudget } = {}) {
@@ -66,12 +66,12 @@ test.each([
 })
 
 test('the server refuses bodies and is not ready only while memory cannot hold even a small body', async () => {
-  const bodies = createBodyBudget({ total: 1_024 * 1_024, refusal: 'Too much' })
+  const bodies = createBodyBudget({ maxBytes: 1_024 * 1_024, refusal: 'Too much' })
   const server = openServerAtLimit({ bodies, consumeAddress() {} })
   const readStatus = async () => (await server.request('/readyz')).status
   const post = async (path: string) => (await server.request(path, { method: 'POST', body: 'hello' })).status
   const channels = ['email', 'a2a', 'web', 'activitypub']
-  const reservations = channels.flatMap(channel => ['a', 'b'].map(owner => bodies.forChannel(channel).hold(owner)))
+  const reservations = channels.flatMap(channel => ['a', 'b'].map(owner => bodies.forChannel(channel).reserve(owner)))
   for (const reservation of reservations.slice(0, 4)) reservation.add(224 * 1_024)
   expect([await readStatus(), await post('/mail'), await post('/other')]).toEqual([200, 200, 200])
   for (const reservation of reservations.slice(4)) reservation.add(32 * 1_024)
@@ -81,12 +81,12 @@ test('the server refuses bodies and is not ready only while memory cannot hold e
 })
 
 test('the server counts a body towards the memory share of its channel', async () => {
-  const bodies = createBodyBudget({ total: 1_024 * 1_024, refusal: 'Too much' })
+  const bodies = createBodyBudget({ maxBytes: 1_024 * 1_024, refusal: 'Too much' })
   const server = openServerAtLimit({ bodies, consumeAddress() {} })
   for (const owner of ['a', 'b'])
     bodies
       .forChannel('mail')
-      .hold(owner)
+      .reserve(owner)
       .add(224 * 1_024)
   const post = async (path: string) =>
     (await server.request(path, { method: 'POST', body: 'x'.repeat(100 * 1_024) })).status

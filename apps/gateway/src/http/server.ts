@@ -5,7 +5,7 @@ import type { SharedBodyBudget } from '@postern/limits'
 import type { Log } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 import type { Channel, IntakeStore } from '@postern/pipeline'
-import { markRehearsal } from '@postern/pipeline'
+import { markSelfTest } from '@postern/pipeline'
 import type { Context, HonoRequest } from 'hono'
 import { Hono } from 'hono'
 import { RegExpRouter } from 'hono/router/reg-exp-router'
@@ -66,7 +66,7 @@ export function createServer(deps: ServerDeps): Hono {
     const clientAddress = findAddress(context)
     unknownProxies.checkRequest(context.env, context.req.raw.headers)
     const rehearsalEnd = deps.rehearsals.consume(context.req.header(rehearsalField) ?? '')
-    if (rehearsalEnd) markRehearsal(context.req.raw, rehearsalEnd)
+    if (rehearsalEnd) markSelfTest(context.req.raw, rehearsalEnd)
     context.env = { ...(context.env as object | undefined), clientAddress }
     if (countsAgainstLimit(context.req, channels) && !isOwnVisit(context.env)) {
       if (!deps.acceptsMessages)
@@ -78,7 +78,7 @@ export function createServer(deps: ServerDeps): Hono {
     if (context.req.method === 'GET') return next()
     const bodyReservation = bodies
       .forChannel(findOwner(context)?.channel ?? gatewayOwnerName)
-      .hold(networkOf(clientAddress))
+      .reserve(networkOf(clientAddress))
     countBodyIn(context.req.raw, bodyReservation)
     return next().finally(bodyReservation.release)
   })

@@ -5,7 +5,15 @@ import type { SecretMask } from './secret-mask.ts'
 
 type MaskedOperations = Pick<
   GatewayStore,
-  'commit' | 'say' | 'note' | 'release' | 'settle' | 'refuse' | 'noteAttempt' | 'noteLookup' | 'findLookup'
+  | 'commit'
+  | 'storeInterimAnswer'
+  | 'note'
+  | 'release'
+  | 'settle'
+  | 'refuse'
+  | 'noteAttempt'
+  | 'noteLookup'
+  | 'findLookup'
 >
 
 /** The gateway’s own notes on its work, apart from messages and answers. */
@@ -31,7 +39,7 @@ export function maskRecords<Store extends MaskedOperations>(store: Store, mask: 
   return {
     ...store,
     commit: (turn, answer) => store.commit(turn, maskWork(answer)),
-    say: (turn, answer) => store.say(turn, maskWork(answer)),
+    storeInterimAnswer: (turn, answer) => store.storeInterimAnswer(turn, maskWork(answer)),
     note: (turn, notes) => store.note(turn, maskNotes(notes)),
     release: (turn, retry) => store.release(turn, maskWork(retry)),
     settle: (delivery, settlement) => store.settle(delivery, maskWork(settlement)),

@@ -5,7 +5,8 @@ import { createStageMeter } from './telemetry/stage-meter.ts'
 import { createTokenMeter } from './token-meter.ts'
 
 const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: { loop_guard: 0, hop_limit: 0 } }
-const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
+const store = { count: async () => counts, findNextDueAt: async () => undefined } as unknown as OperatorStore &
+  WorkStore
 
 test('one reader of the metrics does not reset them for the next reader', async () => {
   const metrics = createMetrics(store, { meter: createTokenMeter(), stageMeter: createStageMeter() }, Date.now)

@@ -23,7 +23,7 @@ interface MetricSources {
 
 /** Collects the figures that the store and the process count. */
 export function createMetrics(
-  store: Pick<OperatorStore, 'count'> & Pick<WorkStore, 'nextDue'>,
+  store: Pick<OperatorStore, 'count'> & Pick<WorkStore, 'findNextDueAt'>,
   { meter, stageMeter }: MetricSources,
   now: () => number,
 ): Metrics {
@@ -36,7 +36,7 @@ export function createMetrics(
   delayHistogram.enable()
   return {
     async render() {
-      const [counts, nextDueAt] = await Promise.all([store.count(), store.nextDue()])
+      const [counts, nextDueAt] = await Promise.all([store.count(), store.findNextDueAt()])
       const overdueSeconds = nextDueAt === undefined ? 0 : Math.max(0, now() - nextDueAt) / 1000
       const delayNs = Math.max(lastDelayNs, delayHistogram.percentile(99))
       return [

@@ -2,7 +2,7 @@
 
 import { isoTime, parseIfJson, rejectionCodes } from '@postern/message'
 import type { IntakeStore, Refusal, RefusalCode } from '@postern/pipeline'
-import { codeRefusal, hasRefusal } from '@postern/pipeline'
+import { classifyRefusal, hasRefusal } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import type { FindRouteOwner } from './route-owners.ts'
@@ -41,7 +41,7 @@ export function createRefusalRecorder({ findOwner, store, now, findAddress: addr
       endpoint: `${method} ${path}`,
       agent: findAgent(path, context.req.path),
     }
-    const refusal = context.error ? codeRefusal(context.error) : await readProblem(context.res)
+    const refusal = context.error ? classifyRefusal(context.error) : await readProblem(context.res)
     store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...request, ...refusal })
   }
 }

@@ -5,7 +5,8 @@ import { createStageMeter } from './telemetry/stage-meter.ts'
 import { createTokenMeter } from './token-meter.ts'
 
 const counts = { messages: {}, deliveries: {}, refusals: 0, refused: [], stopped: {} }
-const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
+const store = { count: async () => counts, findNextDueAt: async () => undefined } as unknown as OperatorStore &
+  WorkStore
 
 /** Returns the lines of the metrics about tokens. */
 async function renderTokenLines(meter: ReturnType<typeof createTokenMeter>): Promise<readonly string[]> {

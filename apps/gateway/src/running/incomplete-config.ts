@@ -6,7 +6,7 @@ import type { ConfigTree } from '../config/config-tree.ts'
 import { setAt } from '../config/config-tree.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfig } from '../config/read-config.ts'
-import { devDefaults, fillAll, isForProduction } from '../dev/dev-configs.ts'
+import { devDefaults, fillConfig, isForProduction } from '../dev/dev-configs.ts'
 import { generateSecrets } from '../dev/generated-secrets.ts'
 
 export interface IncompleteConfig {
@@ -24,9 +24,9 @@ const placeholders = ['0'.repeat(64), 'https://unset.invalid', 'postgres://unset
 /** Reads the configuration with placeholders for its missing values. */
 export function readIncompleteConfig({
   tree,
-  missing: missingSettings,
+  missingSettings,
   path,
-}: Pick<ConfigFile, 'tree' | 'missing' | 'path'>): IncompleteConfig {
+}: Pick<ConfigFile, 'tree' | 'missingSettings' | 'path'>): IncompleteConfig {
   const filledTree = missingSettings.reduce(
     (partial, setting) => fillBestPlaceholder(partial, setting.path, path),
     tree as ConfigTree,
@@ -61,7 +61,7 @@ function fillBestPlaceholder(tree: ConfigTree, missingPath: readonly string[], p
 function parseTree(tree: ConfigTree, path: string | undefined): { config?: unknown; faults: readonly ConfigError[] } {
   const isProductionFile = isForProduction({ path, tree: { ...tree } })
   try {
-    return { config: parseConfig(isProductionFile ? tree : fillAll(tree, devDefaults)), faults: [] }
+    return { config: parseConfig(isProductionFile ? tree : fillConfig(tree, devDefaults)), faults: [] }
   } catch (error) {
     return { faults: listConfigFaults(error) }
   }

@@ -18,7 +18,7 @@ import { openStoredClient } from './stored-client.ts'
 export async function openOperatorClient(file: ConfigFile): Promise<OperatorClient> {
   const run = await findAnsweringGateway(file)
   if (!run) return openStoredClient(file)
-  const missingToken = file.missing.find(({ path }) => path.join('.') === 'operator_token')
+  const missingToken = file.missingSettings.find(({ path }) => path.join('.') === 'operator_token')
   if (missingToken && !run.isSimulating) throw missingToken.error
   return openRemoteClient(
     { url: run.url, token: readOperatorToken(parseDevConfig(file), file.baseDir) },

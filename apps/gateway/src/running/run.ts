@@ -2,14 +2,14 @@
 import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Log } from '@postern/message'
-import type { Listening } from '@postern/pipeline'
+import type { ListeningSocket } from '@postern/pipeline'
 import type { Simulation } from '@postern/simulation'
 import { listSlices } from '../config/channel-slices.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
-import { createDevConfigs, devDefaults, fillAll } from '../dev/dev-configs.ts'
+import { createDevConfigs, devDefaults, fillConfig } from '../dev/dev-configs.ts'
 import type { GeneratedSecret } from '../dev/generated-secrets.ts'
 import { connectSimulation, createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
 import type { Gateway } from '../gateway.ts'
@@ -26,7 +26,7 @@ import { handleSignals } from './signals.ts'
 export interface RunningGateway {
   readonly gateway: Gateway
   readonly config: Config
-  readonly listening: readonly Listening[]
+  readonly listening: readonly ListeningSocket[]
   /** The secrets that dev mode generated for this run. */
   readonly generatedSecrets?: readonly GeneratedSecret[]
   stop(): Promise<void>
@@ -132,7 +132,7 @@ async function openSimulatedGateway(file: ConfigFile, options: RunningOptions & 
 
 /** Runs `postern start`: a gateway with exactly the configuration of the file. @throws AggregateError if settings are unsafe outside of dev mode */
 export async function runProduction(file: ConfigFile, { adopts }: RunOptions = {}): Promise<RunningGateway> {
-  const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
+  const tree = file.tree.dev === true ? fillConfig(file.tree, devDefaults) : file.tree
   const running = await openRunningGateway(parseConfigFile({ ...file, tree }, findUnsafeSettings), file, { adopts })
   handleProcessEvents(running)
   return running
@@ -205,7 +205,7 @@ async function openEndpoints(
   gateway: Gateway,
   directory: string,
   isSimulating: boolean,
-): Promise<readonly Listening[]> {
+): Promise<readonly ListeningSocket[]> {
   const listening = await gateway.start()
   writeRunFile(directory, { url: listening[0]?.description ?? '', pid: process.pid, isSimulating })
   return listening

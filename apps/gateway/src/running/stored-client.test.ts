@@ -22,7 +22,7 @@ async function openStoppedGateway(overrides: Readonly<Record<string, unknown>> =
     agents: { echo: { use: agent } },
     ...overrides,
   })
-  const client = await openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const client = await openOperatorClient({ tree, baseDir: gateway.dataDir, missingSettings: [], path: undefined })
   return { client, countClosings: () => (existsSync(closed) ? readFileSync(closed, 'utf8').length : 0) }
 }
 

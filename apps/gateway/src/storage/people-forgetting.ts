@@ -140,7 +140,7 @@ async function forgetListedPeople(deps: ForgettingDeps, findLines: FindLines): P
     const senders = await store.readSenders(lastSender)
     if (!senders) return forgottenKeys.size
     for (const person of senders.persons) await forgetListed(person)
-    lastSender = senders.last
+    lastSender = senders.lastNumber
   }
 }
 

@@ -12,9 +12,9 @@ import type {
 import {
   agentActionSchema,
   createSenderIdentity,
+  createTransportEvidence,
   givenPartSchema,
   makeId,
-  mintTransportEvidence,
   noLog,
   Undeliverable,
 } from '@postern/message'
@@ -112,7 +112,7 @@ function describeSender(address: string, { verified, ...claim }: SenderProof): N
   if (!verified) return { address, auth_method: 'none', verified }
   const issuer = address.split('@').at(-1) ?? ''
   const [method = 'none'] = authMethods
-  const identity = mintTransportEvidence({ method, subject: address, issuer, assurance: 'address', ...claim })
+  const identity = createTransportEvidence({ method, subject: address, issuer, assurance: 'address', ...claim })
   return { address, auth_method: method, verified, identities: [identity] }
 }
 

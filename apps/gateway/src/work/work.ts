@@ -4,8 +4,8 @@ import type { AgentDeps } from '@postern/agents'
 import type { Log } from '@postern/message'
 import type {
   Channel,
-  LeftAloneHost,
   LinkDeps,
+  PausedHost,
   PublisherDeps,
   RequirementDeps,
   RetryPolicy,
@@ -46,24 +46,24 @@ interface WorkDeps {
   turnsElsewhere(agent: string): number
 }
 
-export interface Work extends Pick<Worker, 'untilTurnsEnd' | 'countTurns'> {
+export interface Work extends Pick<Worker, 'waitForTurns' | 'countTurns'> {
   /** Starts the agents that were reopened, and asks their predecessors to end. */
   restartAgents(): void
   /** Returns the newest starts of the agents. */
   starts(): AgentStarts
   /** Lists the hosts that get no deliveries at present. */
-  listLeftAlone(): readonly LeftAloneHost[]
+  listPausedHosts(): readonly PausedHost[]
   /** Takes no new work, and finishes or returns the running work. A second call may shorten the time. */
   stop(graceMs: number): Promise<void>
 }
 
 /** The work of a gateway that only accepts messages. */
 export const noWork: Work = {
-  untilTurnsEnd: async () => undefined,
+  waitForTurns: async () => undefined,
   countTurns: () => 0,
   restartAgents() {},
   starts: () => ({ listFailed: () => [], firstEnded: Promise.resolve() }),
-  listLeftAlone: () => [],
+  listPausedHosts: () => [],
   stop: async () => undefined,
 }
 
@@ -125,9 +125,9 @@ export function startWork(gateway: WorkDeps): Work {
   let starts = startOwnAgents(gateway, startController.signal)
   return {
     starts: () => starts,
-    untilTurnsEnd: worker.untilTurnsEnd,
+    waitForTurns: worker.waitForTurns,
     countTurns: worker.countTurns,
-    listLeftAlone: breaker.listLeftAlone,
+    listPausedHosts: breaker.listPausedHosts,
     restartAgents() {
       startController.abort()
       startController = new AbortController()

@@ -24,7 +24,8 @@ async function perform(act: Parameters<typeof performAction>[2], agent = 'echo')
   writeRunFile(setup.dataDir, { url: setup.url(), pid: process.pid, isSimulating: true })
   const config = describeTestConfig(setup.simulation, setup.dataDir)
   const lines: string[] = []
-  const openClient = () => openOperatorClient({ tree: config, baseDir: setup.dataDir, missing: [], path: undefined })
+  const openClient = () =>
+    openOperatorClient({ tree: config, baseDir: setup.dataDir, missingSettings: [], path: undefined })
   const output: ApiOutput = { openClient, json: false, print: text => lines.push(text) }
   await performAction(output, agent, act)
   return lines.join('\n')

@@ -44,7 +44,7 @@ export async function openConsoleGateway(settings: Record<string, unknown> = {})
     ...settings,
   }
   const log = createLog({ level: 'silent', readable: false })
-  const running = await openDev({ tree: config, baseDir: agents, missing: [], path: undefined }, { log })
+  const running = await openDev({ tree: config, baseDir: agents, missingSettings: [], path: undefined }, { log })
   const url = running.listening[0]?.description ?? ''
   const browser = await openChromium()
   return {

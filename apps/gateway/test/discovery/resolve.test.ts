@@ -52,7 +52,7 @@ describe('postern resolve', () => {
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
       const openClient = () =>
-        openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
+        openOperatorClient({ tree: config, baseDir: gateway.dataDir, missingSettings: [], path: undefined })
       const output = {
         openClient,
         json: false,

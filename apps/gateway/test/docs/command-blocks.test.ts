@@ -36,7 +36,7 @@ describe('the commands in the docs', () => {
       log: { level: 'silent' },
     }
     // The first steps send these messages, the chat, and one more: "#5" in the docs is the last of them.
-    dev = await runDev({ tree: config, missing: [], baseDir: folder, path: undefined })
+    dev = await runDev({ tree: config, missingSettings: [], baseDir: folder, path: undefined })
     url = dev.listening[0]?.description ?? ''
   })
   afterAll(() => dev.stop())

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseConfig, readConfigFile } from '../../src/config/read-config.ts'
-import { fillAll } from '../../src/dev/dev-configs.ts'
+import { fillConfig } from '../../src/dev/dev-configs.ts'
 import { openTestGateway } from '../setup/gateway.ts'
 import { findBlock } from './blocks.ts'
 import { configBlocks, listGuideConfigs, listUntested, wireBlocks } from './cases.ts'
@@ -50,12 +50,12 @@ describe('configuration in the docs', () => {
   const cases = configBlocks.map(([page, mark, isInShop]) => ({ page, mark, isInShop }))
   it.each(cases)('$page with $mark is valid as it is', async ({ page, mark, isInShop }) => {
     const part = parseBlock(asObject(findBlock([page, mark]).code))
-    await expectValid(fillAll(isInShop ? { agents: { shop: { ...shop, ...part } } } : part, fallbacks))
+    await expectValid(fillConfig(isInShop ? { agents: { shop: { ...shop, ...part } } } : part, fallbacks))
   })
 
   it.each(listGuideConfigs().map(({ page, line, code }) => [`${page}:${line}`, code] as const))(
     'the part of a configuration at %s is valid as it is',
-    async (_, code) => expectValid(fillAll(parseBlock(code), fallbacks)),
+    async (_, code) => expectValid(fillConfig(parseBlock(code), fallbacks)),
   )
 })
 
@@ -70,7 +70,7 @@ async function expectValid(config: unknown): Promise<void> {
   const names = JSON.stringify(config).matchAll(/"env":"(\w+)"/g)
   const environment = Object.fromEntries([...names].map(([, name = '']) => [name, secret]))
   const file = await readConfigFile({ environment, workingDir })
-  expect(file.missing).toEqual([])
+  expect(file.missingSettings).toEqual([])
   expect(() => parseConfig(file.tree)).not.toThrow()
 }
 

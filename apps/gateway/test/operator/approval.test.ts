@@ -178,7 +178,8 @@ test('an operator lists waiting calls at a terminal, sees one whole, and allows 
   const { objectId, requirement } = await setup.askForRefund('shop')
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const config = describeTestConfig(gateway.simulation, gateway.dataDir)
-  const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const openClient = () =>
+    openOperatorClient({ tree: config, baseDir: gateway.dataDir, missingSettings: [], path: undefined })
   const lines: string[] = []
   const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   await requirementViews.list(output, { state: 'open', mine: true })

@@ -18,7 +18,7 @@ async function leaveDeadGateway() {
   const data = mkdtempSync(join(tmpdir(), 'postern-dead-'))
   const url = `http://127.0.0.1:${await findFreePort()}`
   writeRunFile(data, { url, pid: process.pid, isSimulating: true })
-  return { tree: { data, email: { listen: { port: 0 } } }, baseDir: data, missing: [], path: undefined }
+  return { tree: { data, email: { listen: { port: 0 } } }, baseDir: data, missingSettings: [], path: undefined }
 }
 
 test('commands read the stored data after a kill of the gateway, even if another process has its process id', async () => {
@@ -61,7 +61,7 @@ test('commands beside "dev" use dev mode even if "start" accepts the file, and t
     agents: { echo: { use: 'builtin:echo' } },
     log: { level: 'silent' },
   }
-  const file = { tree: config, baseDir, missing: [], path: join(baseDir, 'house.json') }
+  const file = { tree: config, baseDir, missingSettings: [], path: join(baseDir, 'house.json') }
   const running = await runDev({ ...file, tree: { ...config, email: { listen: { port: 0 } } } })
   try {
     const lines: string[] = []

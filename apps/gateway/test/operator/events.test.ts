@@ -28,7 +28,7 @@ async function follow(options: { query?: string; lastId?: string } = {}): Promis
 function describeRunning() {
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const config = describeTestConfig(gateway.simulation, gateway.dataDir)
-  return { tree: config, baseDir: gateway.dataDir, missing: [], path: undefined }
+  return { tree: config, baseDir: gateway.dataDir, missingSettings: [], path: undefined }
 }
 
 async function postText(text: string, to = 'echo'): Promise<string> {

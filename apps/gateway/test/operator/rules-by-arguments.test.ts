@@ -54,7 +54,8 @@ async function listAtTerminal(agent: string): Promise<string> {
   const { gateway } = setup.swarm
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const config = describeTestConfig(gateway.simulation, gateway.dataDir)
-  const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const openClient = () =>
+    openOperatorClient({ tree: config, baseDir: gateway.dataDir, missingSettings: [], path: undefined })
   const lines: string[] = []
   await approvalViews.list({ openClient, json: false, print: text => void lines.push(text) }, { agent })
   return lines.join('\n')

@@ -122,7 +122,8 @@ test('the operator grants access from the terminal, and cannot consent for other
   const id = String(policyOf(response).requirement)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const config = describeTestConfig(gateway.simulation, gateway.dataDir)
-  const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const openClient = () =>
+    openOperatorClient({ tree: config, baseDir: gateway.dataDir, missingSettings: [], path: undefined })
   const lines: string[] = []
   const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   await requirementViews.list(output, { state: 'open' })

@@ -383,7 +383,7 @@ test('an operator’s decision counts for later calls of the same tool, but not 
     openOperatorClient({
       tree: describeTestConfig(gateway.simulation, gateway.dataDir),
       baseDir: import.meta.dirname,
-      missing: [],
+      missingSettings: [],
       path: undefined,
     })
   const lines: string[] = []

@@ -66,7 +66,8 @@ async function printRerun(id: string): Promise<string> {
   const lines: string[] = []
   const config = describeTestConfig(gateway.simulation, gateway.dataDir)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
-  const openClient = () => openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
+  const openClient = () =>
+    openOperatorClient({ tree: config, baseDir: gateway.dataDir, missingSettings: [], path: undefined })
   await requirementViews.rerun({ openClient, json: false, print: text => void lines.push(text) }, { id })
   return lines.join()
 }

@@ -9,7 +9,7 @@ import { channelModules } from '../../src/channels.ts'
 import type { AnyChannelModule } from '../../src/config/channel-slices.ts'
 import { parseConfig } from '../../src/config/read-config.ts'
 import { createConfigSchema } from '../../src/config/schema.ts'
-import { devDefaults, fillAll, simulatedDefaults } from '../../src/dev/dev-configs.ts'
+import { devDefaults, fillConfig, simulatedDefaults } from '../../src/dev/dev-configs.ts'
 import { publishKeys } from '../../src/dev/simulation.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { openGateway } from '../../src/gateway.ts'
@@ -53,7 +53,7 @@ export function describeTestConfig(
     delivery: { retry_after: 0.2 },
     ...overrides,
   }
-  return fillAll(fillAll(testSettings, devDefaults), simulatedDefaults(access))
+  return fillConfig(fillConfig(testSettings, devDefaults), simulatedDefaults(access))
 }
 
 /** Opens a whole gateway in this process, and a simulation around it, on loopback sockets. */

@@ -156,7 +156,7 @@ describe('data shared by all conversations', () => {
     const config = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
     const lines: string[] = []
     const openClient = () =>
-      openOperatorClient({ tree: config, baseDir: gateway.dataDir, missing: [], path: undefined })
+      openOperatorClient({ tree: config, baseDir: gateway.dataDir, missingSettings: [], path: undefined })
     const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
     await printSwarmUsage(output, { agent: 'pantry' })
     expect(lines.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)

@@ -142,7 +142,7 @@ test('the human can also see and answer the question at a terminal (W-26)', asyn
     agents: { echo: { use: 'builtin:echo' } },
   }
   const openClient = () =>
-    openOperatorClient({ tree: config, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })
+    openOperatorClient({ tree: config, baseDir: swarm.gateway.dataDir, missingSettings: [], path: undefined })
   const lines: string[] = []
   const output = { openClient, json: false, print: (text: string) => void lines.push(text) }
   const pendingNote = mention('Is somebody there at all?')

@@ -35,7 +35,7 @@ test('chats stay when all A2A tasks expire', async () => {
   expect(await countTasks()).toBe(1)
   const { store } = web.gateway.gateway()
   const inTenYears = Date.now() + 10 * 365 * 86_400_000
-  while (!(await store.expireTasks({ before: inTenYears, limit: 50 })).isDone);
+  while (!(await store.expireTasks({ unchangedSince: inTenYears, limit: 50 })).isDone);
   expect(await countTasks()).toBe(0)
   expect(await web.readHistory(threadId)).toHaveLength(4)
   expect(await web.readHistory(question)).toHaveLength(2)

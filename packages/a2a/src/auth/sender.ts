@@ -1,6 +1,6 @@
 // Renders the sender of a message from its caller and from evidence of third parties.
 import type { IdentityEvidence, Sender, SenderProfile } from '@postern/message'
-import { isJsonObject, mintTransportEvidence } from '@postern/message'
+import { createTransportEvidence, isJsonObject } from '@postern/message'
 import type { Caller } from './caller.ts'
 
 const profileMembers = ['display_name', 'username', 'locale', 'timezone'] as const
@@ -43,7 +43,7 @@ export function renderSender(
     auth_method: authMethod,
     verified: true,
     ...(keyId && { key_id: keyId }),
-    identities: [mintTransportEvidence(evidence), ...acceptedEvidence],
+    identities: [createTransportEvidence(evidence), ...acceptedEvidence],
   }
 }
 

@@ -179,7 +179,7 @@ function renderCall(parts: readonly WirePart[], options: BoundedCallOptions, cal
 function deriveMessageId(
   address: string,
   parts: readonly Part[],
-  { as, retryKey }: AgentCallOptions,
+  { callerName: as, retryKey }: AgentCallOptions,
 ): string | undefined {
   if (retryKey === undefined) return undefined
   return hash('sha256', canonicalizeJson(toWellFormed([retryKey, as, address, parts]))).slice(0, 32)
@@ -188,7 +188,7 @@ function deriveMessageId(
 export interface A2aClientDeps {
   readonly config: A2aConfig
   readonly system: Pick<System, 'fetch' | 'openStream' | 'configuredFor' | 'now' | 'randomBytes' | 'sleep' | 'log'>
-  readonly store: Pick<LookupStore, 'secret' | 'hasSecret' | 'findBlob'>
+  readonly store: Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret' | 'findBlob'>
   /** The issuer of our tokens: the https origin of this gateway without a slash at the end. */
   readonly origin: string
 }

@@ -11,7 +11,9 @@ import type { CredentialSource } from './exchange/exchange.ts'
 
 type Peer = A2aConfig['client']['peers'][number]
 
-type CallerCredentials = Pick<AgentCallOptions, 'as' | 'credentials'> & { readonly peer?: PeerCredentials | undefined }
+type CallerCredentials = Pick<AgentCallOptions, 'callerName' | 'credentials'> & {
+  readonly peer?: PeerCredentials | undefined
+}
 
 const noCredentials: CredentialSource = async () => ({})
 
@@ -27,7 +29,7 @@ export function createPeerCredentials(
   /** Returns the credentials of our agent for one interface. The call uses `fallback` if the peer rejects `initial`. */
   return (
     agentInterface: AgentInterface,
-    { as: agent, peer: peerCredentials, credentials = 'asked' }: CallerCredentials,
+    { callerName: agent, peer: peerCredentials, credentials = 'asked' }: CallerCredentials,
   ) => {
     const { origin } = new URL(agentInterface.url)
     const hasOwnCredentials =

@@ -67,7 +67,7 @@ const refusal = 'Cannot answer: earlier answers have not been read yet'
  * each caller and one for all. The first answer is always allowed, regardless of its size, because otherwise the caller could never get it.
  */
 export function createLargeAnswers({ largeFromChars, maxBytesPerCaller, maxTotalBytes }: AnswerBounds = defaultBounds) {
-  const budget = createByteBudget({ total: maxTotalBytes, perOwner: maxBytesPerCaller, refusal })
+  const budget = createByteBudget({ maxBytes: maxTotalBytes, maxBytesPerOwner: maxBytesPerCaller, refusal })
 
   /**
    * Counts bytes as pending, and returns the function that releases them, which may be called twice.
@@ -75,7 +75,7 @@ export function createLargeAnswers({ largeFromChars, maxBytesPerCaller, maxTotal
    */
   function reserve(bytes: number, owner: string): () => void {
     if (bytes < largeFromChars) return () => {}
-    const reservation = budget.hold(owner)
+    const reservation = budget.reserve(owner)
     try {
       reservation.add(bytes)
     } catch (error) {

@@ -2,12 +2,12 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import { sizeInMemory } from '@postern/http'
-import type { ByteHold, System } from '@postern/message'
+import type { ByteReservation, System } from '@postern/message'
 import { Rejection } from '@postern/message'
 
 interface BodyDeps {
   /** The reservation of the bytes until the call has ended, because grpc-js stores the message until then. */
-  readonly byteReservation: ByteHold | undefined
+  readonly byteReservation: ByteReservation | undefined
   /** Ends the call. */
   refuse(error: unknown): void
 }

@@ -2,7 +2,7 @@
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js'
 import { ServerInterceptingCall } from '@grpc/grpc-js'
 import { networkOf } from '@postern/http'
-import { noteCaller } from '@postern/http/tokens'
+import { recordCallerProof } from '@postern/http/tokens'
 import { isJsonObject, Rejection } from '@postern/message'
 import type { ChannelContext, IntakeSteps } from '@postern/pipeline'
 import { createIntakeSteps, hasRefusal } from '@postern/pipeline'
@@ -158,7 +158,7 @@ interface CallerBodyContext extends AdmittedCaller {
 /** Opens the body of an admitted call, whose bytes count for its caller. */
 function openCallerBody({ call, caller, steps, metadata, from }: CallerBodyContext, gateway: ChannelContext): GrpcBody {
   return openBody(call, {
-    byteReservation: gateway.bodies?.hold(listenerKeyOf({ caller, from })),
+    byteReservation: gateway.bodies?.reserve(listenerKeyOf({ caller, from })),
     refuse(error) {
       if (!hasRefusal(metadata)) recordRefusedCall(error, { from, binding: 'GRPC', steps, request: metadata }, gateway)
       call.sendStatus(toGrpcError(error, gateway))
@@ -174,7 +174,7 @@ function checkOpenCall(
 ): ServerInterceptingCall {
   const completion = new AbortController()
   const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
-  const body = openBody(call, { byteReservation: gateway.bodies?.hold(networkOf(from)), refuse })
+  const body = openBody(call, { byteReservation: gateway.bodies?.reserve(networkOf(from)), refuse })
   return new ServerInterceptingCall(call, {
     start(next) {
       next({
@@ -219,7 +219,7 @@ function createCallerAdmission({ gateway, verifyCaller, limitAddress }: CallerCh
       limitAddress(from)
       const startedAt = steps.now()
       const caller = await verifyCaller(requestHead)
-      noteCaller(steps, startedAt, caller)
+      recordCallerProof(steps, startedAt, caller)
       steps.recordClaims({ claimed_sender: caller.address })
       return { caller, steps }
     } catch (error) {

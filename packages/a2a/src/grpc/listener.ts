@@ -5,7 +5,7 @@ import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import { networkOf } from '@postern/http'
 import { createRateLimit } from '@postern/limits'
 import { ConfigError, Rejection } from '@postern/message'
-import type { Listening } from '@postern/pipeline'
+import type { ListeningSocket } from '@postern/pipeline'
 import { createIntakeSteps } from '@postern/pipeline'
 import type { GrpcConfig } from '../config.ts'
 import type { LargeAnswers } from '../endpoint/answers.ts'
@@ -44,7 +44,7 @@ const defaultCallsPerMinute = 6_000
 const closeTimeoutMs = 2_000
 
 /** Opens the gRPC binding (A2A §10) on a socket of its own. @throws ConfigError if the certificate cannot be used; the error of the socket */
-export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Promise<Listening> {
+export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Promise<ListeningSocket> {
   const limitAddress = createAddressLimit(config, deps)
   const callerCheck = createCallerCheck({ ...deps, limitAddress })
   const server = new Server({

@@ -25,7 +25,7 @@ interface StoredKey {
 }
 
 type RingDeps = {
-  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+  readonly store: Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret'>
   readonly system: Pick<ChannelContext['system'], 'now'>
 }
 
@@ -37,7 +37,9 @@ export function createOwnKeyRing({ store, system }: RingDeps) {
 
   async function readKey(generation: number, storedKey?: StoredKey): Promise<OwnKey> {
     const chooseStoredKey = async () => storedKey ?? createStoredKey(system.now())
-    const text = await store.secret(secretNameOf(generation), async () => JSON.stringify(await chooseStoredKey()))
+    const text = await store.readOrCreateSecret(secretNameOf(generation), async () =>
+      JSON.stringify(await chooseStoredKey()),
+    )
     return toOwnKey(parseJsonText(text) as StoredKey)
   }
 

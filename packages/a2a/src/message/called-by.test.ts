@@ -37,6 +37,6 @@ test.each([
 
 test('only a card of this gateway gets the number of the turn', () => {
   const calledBy = { message: 7, isOnBehalf: true }
-  expect(renderCalledBy({ calledBy }, { card: `${origin}/agents/desk/card`, origin })).toEqual(claim)
-  expect(renderCalledBy({ calledBy }, { card: 'https://peer.test/card', origin })).toEqual({})
+  expect(renderCalledBy({ callingTurn: calledBy }, { card: `${origin}/agents/desk/card`, origin })).toEqual(claim)
+  expect(renderCalledBy({ callingTurn: calledBy }, { card: 'https://peer.test/card', origin })).toEqual({})
 })

@@ -10,7 +10,7 @@ export type CallingTurnMember = Pick<NormalizedMessage, 'called_by'>
 
 /** Renders the member for a call to `card`. Only agents of this gateway get the member, because a message number has no meaning elsewhere. */
 export function renderCalledBy(
-  { calledBy }: Pick<AgentCallOptions, 'calledBy'>,
+  { callingTurn: calledBy }: Pick<AgentCallOptions, 'callingTurn'>,
   { card, origin }: { readonly card: string; readonly origin: string },
 ): object {
   if (!calledBy || URL.parse(card)?.origin !== origin) return {}

@@ -1,6 +1,6 @@
 // Answers calls over the HTTP+JSON binding of A2A.
-import { acceptsType, parseMediaType, peerAddress, sseHeaders } from '@postern/http'
-import { noteCaller } from '@postern/http/tokens'
+import { parseMediaType, peerAddress, selectMediaType, sseHeaders } from '@postern/http'
+import { recordCallerProof } from '@postern/http/tokens'
 import { isJsonObject } from '@postern/message'
 import { createIntakeSteps } from '@postern/pipeline'
 import type { Context } from 'hono'
@@ -75,7 +75,7 @@ type RestType = (typeof mediaTypes)[number]
 function chooseRestType({ headers }: Request): RestType {
   const requestType = parseMediaType(headers.get('content-type'))?.type
   const preferredTypes = requestType === 'application/json' ? mediaTypes.toReversed() : mediaTypes
-  return (acceptsType(headers.get('accept'), preferredTypes) ?? preferredTypes[0]) as RestType
+  return (selectMediaType(headers.get('accept'), preferredTypes) ?? preferredTypes[0]) as RestType
 }
 
 /** A call at the HTTP+JSON binding. `path` is the part after the endpoint. */
@@ -98,7 +98,7 @@ async function admitRestCall(restCall: RestCall, deps: EndpointDeps): Promise<Ad
   if (match.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')
   const startedAt = steps.now()
   const caller = await verifyCaller(request)
-  noteCaller(steps, startedAt, caller)
+  recordCallerProof(steps, startedAt, caller)
   steps.recordClaims({ claimed_sender: caller.address, agent: agent.name })
   const version = negotiateVersion({
     header: headers.get('a2a-version'),

@@ -1,6 +1,6 @@
 // Answers calls over the JSON-RPC binding of A2A.
 import { peerAddress, sseHeaders, toSseJson } from '@postern/http'
-import { noteCaller } from '@postern/http/tokens'
+import { recordCallerProof } from '@postern/http/tokens'
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 import type { ChannelContext } from '@postern/pipeline'
@@ -120,7 +120,7 @@ async function admitRpcCall(rpcCall: RpcCall, deps: EndpointDeps): Promise<Admit
   checkContentType(headers.get('content-type'), 'mediaTypeNotSupported')
   const startedAt = steps.now()
   const caller = await verifyCaller(request)
-  noteCaller(steps, startedAt, caller)
+  recordCallerProof(steps, startedAt, caller)
   steps.recordClaims({ claimed_sender: caller.address, agent: agent.name })
   const bytes = await readCallBody(request, deps)
   const document = parseCallBody(bytes)

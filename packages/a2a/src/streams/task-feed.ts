@@ -1,7 +1,7 @@
 // Sends the events of one task to all its listeners in one order.
 import type { System } from '@postern/message'
 import type { TaskKey } from '@postern/pipeline'
-import { isTurnNews, readAbortKind } from '@postern/pipeline'
+import { isTurnProgress, readAbortKind } from '@postern/pipeline'
 import { createEventLog } from './event-log.ts'
 import type { ChunkNotice, FeedDeps, FeedListener, FeedState, FeedStep } from './feed-state.ts'
 import { checkIdle } from './feed-state.ts'
@@ -80,7 +80,7 @@ function createMessageTracker(feed: FeedState) {
 
   function handleNotice(message: number, notice: unknown): void {
     if (isChunk(notice)) feed.queue(() => sendNotice(message, notice, feed))
-    else if (!isTurnNews(notice)) endTurn(message, notice)
+    else if (!isTurnProgress(notice)) endTurn(message, notice)
   }
 
   function endTurn(message: number, notice: unknown): void {

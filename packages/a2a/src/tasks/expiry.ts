@@ -47,12 +47,12 @@ export function createExpiry({ store, system }: ExpiryDeps, { taskTtlMs: taskMs,
   }
 
   async function sweep(): Promise<void> {
-    if (taskMs > 0) await expireAll({ before: system.now() - taskMs, limit: sliceSize })
+    if (taskMs > 0) await expireAll({ unchangedSince: system.now() - taskMs, limit: sliceSize })
     const ownersToCheck = bytesByOwner
     bytesByOwner = new Map()
     for (const owner of ownersToCheck.keys()) {
       await expireAll({ owner, maxTasks, limit: sliceSize })
-      await expireAll({ owner, bytes: maxBytes, limit: sliceSize })
+      await expireAll({ owner, maxBytes, limit: sliceSize })
     }
   }
 

@@ -1,7 +1,7 @@
 // Waits until the workers of a canceled task have stopped, so that the task includes the text that they streamed.
 import type { System } from '@postern/message'
 import type { Store, TaskRecord } from '@postern/pipeline'
-import { isTurnLeft } from '@postern/pipeline'
+import { hasWorkerLeftTurn } from '@postern/pipeline'
 import { isSettled, listOpenMessages } from './task-waiter.ts'
 
 interface WorkerExitDeps {
@@ -18,7 +18,7 @@ export function expectWorkerExit(task: TaskRecord, { tasks, system }: WorkerExit
   const messages = isSettled(task) ? [] : listOpenMessages(task)
   const listeners = messages.map(message =>
     tasks.listen(`message:${message}`, notice => {
-      if (isTurnLeft(notice)) exit.abort()
+      if (hasWorkerLeftTurn(notice)) exit.abort()
     }),
   )
   return {

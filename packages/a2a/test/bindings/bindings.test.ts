@@ -3,7 +3,7 @@ import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
 import type { Transport } from '@a2a-js/sdk/client'
 import { JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
-import type { Agent, Listening } from '@postern/pipeline'
+import type { Agent, ListeningSocket } from '@postern/pipeline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
@@ -29,7 +29,7 @@ const agent: Agent = {
 let gateway: A2aTestGateway
 let receiver: TestReceiver
 let server: Awaited<ReturnType<typeof listenOnLoopback>>
-let grpc: Listening | undefined
+let grpc: ListeningSocket | undefined
 
 beforeAll(async () => {
   receiver = await openReceiver()

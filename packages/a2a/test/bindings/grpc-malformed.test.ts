@@ -1,12 +1,12 @@
 import { connect } from 'node:http2'
 import { status } from '@grpc/grpc-js'
-import type { Listening } from '@postern/pipeline'
+import type { ListeningSocket } from '@postern/pipeline'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 
 let gateway: A2aTestGateway
-let listener: Listening | undefined
+let listener: ListeningSocket | undefined
 
 beforeAll(async () => {
   gateway = await openA2aGateway({ config: { grpc: { port: 0 } } })

@@ -1,7 +1,7 @@
 import { connect, constants } from 'node:http2'
 import { credentials, makeClientConstructor, status } from '@grpc/grpc-js'
 import { fromJSON } from '@grpc/proto-loader'
-import type { Listening } from '@postern/pipeline'
+import type { ListeningSocket } from '@postern/pipeline'
 import { service as healthService } from 'grpc-health-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { A2aTestGateway } from '../setup/gateway.ts'
@@ -9,7 +9,7 @@ import { openA2aGateway } from '../setup/gateway.ts'
 import { openGrpcClient } from '../setup/grpc-client.ts'
 
 let gateway: A2aTestGateway
-let listener: Listening
+let listener: ListeningSocket
 
 async function openListener(grpc: object = {}) {
   gateway = await openA2aGateway({ config: { grpc: { port: 0, ...grpc } } })

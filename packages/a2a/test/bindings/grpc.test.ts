@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
 import { credentials, status } from '@grpc/grpc-js'
 import { makeCertificate } from '@postern/http/test-certificate'
-import type { Agent, Listening } from '@postern/pipeline'
+import type { Agent, ListeningSocket } from '@postern/pipeline'
 import { calculateJwkThumbprint, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { a2aConfigSchema } from '../../src/index.ts'
@@ -35,7 +35,7 @@ const store: Agent = {
 const otherAgent: Agent = { handle: () => ({ parts: [says('the other')] }) }
 
 let gateway: A2aTestGateway
-let listener: Listening
+let listener: ListeningSocket
 let client: ReturnType<typeof openGrpcClient>
 const answers: GrpcAnswer[] = []
 
@@ -51,7 +51,7 @@ afterAll(async () => {
   await gateway.close()
 })
 
-async function openListener({ channel }: A2aTestGateway): Promise<Listening> {
+async function openListener({ channel }: A2aTestGateway): Promise<ListeningSocket> {
   const newListener = await channel.endpoint.listen?.()
   if (!newListener) throw new Error('nothing listens')
   return newListener

@@ -4,7 +4,7 @@ import { createConnection } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { status } from '@grpc/grpc-js'
 import { createBodyBudget } from '@postern/limits'
-import type { Listening } from '@postern/pipeline'
+import type { ListeningSocket } from '@postern/pipeline'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
@@ -12,13 +12,14 @@ import { openGrpcClient } from '../setup/grpc-client.ts'
 
 const mebibyte = 1024 ** 2
 let gateway: A2aTestGateway
-let listening: Listening
+let listening: ListeningSocket
 const sessions: ClientHttp2Session[] = []
 
 async function open(options: A2aTestGatewayOptions = {}, total = 32 * mebibyte) {
-  const bodies = createBodyBudget({ total, refusal: 'Cannot take request: too much is being received' }).forChannel(
-    'a2a',
-  )
+  const bodies = createBodyBudget({
+    maxBytes: total,
+    refusal: 'Cannot take request: too much is being received',
+  }).forChannel('a2a')
   gateway = await openA2aGateway({ ...options, bodies, config: { grpc: { port: 0 } } })
   const opened = await gateway.channel.endpoint.listen?.()
   if (!opened) throw new Error('nothing listens')

@@ -44,7 +44,7 @@ test('a signature covers the signed members only, and not later ones (A2A-C06)',
     await peer.sign()
     change()
     const { call } = peer.clientWith({})
-    await expect(call('https://peer.test/card', [], { as: 'desk' })).rejects.toThrow(
+    await expect(call('https://peer.test/card', [], { callerName: 'desk' })).rejects.toThrow(
       'no signature of its card is valid',
     )
   }

@@ -164,7 +164,7 @@ describe('a file', () => {
 
   test('goes out as bytes if the message contains them', async () => {
     const file = { kind: 'file', mime: 'image/png', bytes_ref } as const
-    await peer.client.call('https://peer.test/card', [file], { as: 'desk' })
+    await peer.client.call('https://peer.test/card', [file], { callerName: 'desk' })
     expect(sentPart()).toEqual({ raw: 'AQID', mediaType: 'image/png' })
   })
 
@@ -175,7 +175,7 @@ describe('a file', () => {
     peer.card.defaultInputModes = modes
     const file = { kind: 'file', mime: 'image/png', bytes_ref: stored } as const
     peer.blobs.set(stored.digest, new Uint8Array([1, 2, 3]))
-    await peer.client.call('https://peer.test/card', [file], { as: 'desk' })
+    await peer.client.call('https://peer.test/card', [file], { callerName: 'desk' })
     expect(sentPart()).toEqual(expected)
   })
 })

@@ -91,7 +91,7 @@ describe('a call', () => {
     const call = (entry: object) =>
       peer
         .clientWith({ client: { peers: [{ origin: 'https://peer.test', ...entry }] } })
-        .call(cardUrl, [], { as: 'desk' })
+        .call(cardUrl, [], { callerName: 'desk' })
     await call({ token: 'given' })
     expect(rpcs().at(-1)?.headers.authorization).toBe('Bearer given')
     await call({ api_key: { header: 'X-Key', key: 'secret' } })
@@ -274,20 +274,20 @@ describe('an invalid answer (A2A-C09)', () => {
   test('fails with more bytes than the limit', async () => {
     peer.answerRpc(() => agentMessage({ text: 'x'.repeat(2_000) }))
     const client = peer.clientWith({ client: { answer_bytes: 1_000 } })
-    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow('Cannot fetch: answer is too large')
+    await expect(client.call(cardUrl, [], { callerName: 'desk' })).rejects.toThrow('Cannot fetch: answer is too large')
   })
 
   test('fails when it is late', async () => {
     peer.pages.set('/rpc', () => ({ write: () => undefined }))
     const client = peer.clientWith({ client: { call_seconds: 0.1 } })
-    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toMatchObject({ name: 'Unavailable' })
+    await expect(client.call(cardUrl, [], { callerName: 'desk' })).rejects.toMatchObject({ name: 'Unavailable' })
   })
 
   test('fails as a task that never ends', async () => {
     const { task } = taskWith('TASK_STATE_WORKING')
     peer.answerRpc(({ body }) => (body.method === 'GetTask' ? task : { task }))
     const client = peer.clientWith({ client: { call_seconds: 0.4 } })
-    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow(
+    await expect(client.call(cardUrl, [], { callerName: 'desk' })).rejects.toThrow(
       new Unavailable('Cannot call agent: it did not answer in time'),
     )
   })
@@ -386,7 +386,7 @@ describe('a streamed answer', () => {
     const client = peer.clientWith({ client: { answer_bytes: 50_000 } })
     const filler = `${': '.padEnd(1_000, 'x')}\n`
     peer.answerRpc(() => ({ headers, write: (response: ServerResponse) => response.end(filler.repeat(100)) }))
-    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow('Cannot fetch: answer is too large')
+    await expect(client.call(cardUrl, [], { callerName: 'desk' })).rejects.toThrow('Cannot fetch: answer is too large')
     peer.answerRpc(() => ({ headers, text: `data: ${'x'.repeat(4 * 1024 * 1024)}` }))
     await expect(peer.call()).rejects.toThrow(invalid('an event is too large'))
   })
@@ -408,7 +408,7 @@ describe('a streamed answer', () => {
       }
     })
     const client = peer.clientWith({ client: { call_seconds: 2 } })
-    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toMatchObject({ name: 'Unavailable' })
+    await expect(client.call(cardUrl, [], { callerName: 'desk' })).rejects.toMatchObject({ name: 'Unavailable' })
     await expect.poll(() => hasLeft).toBe(true)
   })
 })
@@ -432,7 +432,7 @@ describe('a call between two gateways', () => {
 
   test('needs trust in the stranger’s gateway, and not only a token', async () => {
     const callAgent = await openPair()
-    const call = callAgent('https://agents.test/.well-known/agent-card.json', [], { as: 'desk' })
+    const call = callAgent('https://agents.test/.well-known/agent-card.json', [], { callerName: 'desk' })
     await expect(call).rejects.toThrow(new Undeliverable('Cannot call agent: it does not let us in (401)'))
     await close()
   })
@@ -450,7 +450,7 @@ describe('a call between two gateways', () => {
       origin: 'https://agents.test',
     })
     const card = 'https://agents.test/agents/helper/.well-known/agent-card.json'
-    const answer = await call(card, [{ kind: 'text', mime: 'text/plain', content: 'hi' }], { as: 'echo' })
+    const answer = await call(card, [{ kind: 'text', mime: 'text/plain', content: 'hi' }], { callerName: 'echo' })
     expect(joinTextParts([...answer.parts])).toBe('I hear @echo@agents.test')
     const { kid } = await createOwnKeyRing(otherGateway.gateway).findCurrent()
     expect(answer.source.signedBy).toBe(kid)

@@ -69,7 +69,7 @@ describe('an interface of a card (A2A-C05)', () => {
     at('https://elsewhere.test/rpc')
     await expect(peer.call()).rejects.toThrow(refusal('its interface is on another origin than its card'))
     const client = peer.clientWith({ client: { allowed_origins: ['https://elsewhere.test'] } })
-    await client.call(cardUrl, [], { as: 'desk' })
+    await client.call(cardUrl, [], { callerName: 'desk' })
     expect(peer.requests.at(-1)?.host).toBe('elsewhere.test')
   })
 
@@ -87,7 +87,9 @@ describe('an interface of a card (A2A-C05)', () => {
   test('on a private address stays behind the network guard, with or without permission', async () => {
     at('https://10.0.0.1/rpc')
     const client = peer.clientWith({ client: { allowed_origins: ['https://10.0.0.1'] } })
-    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow('Cannot fetch: address is not public')
+    await expect(client.call(cardUrl, [], { callerName: 'desk' })).rejects.toThrow(
+      'Cannot fetch: address is not public',
+    )
   })
 
   const interfaceWithoutVersion = { url: 'https://peer.test/rpc', protocolBinding: 'JSONRPC' }
@@ -276,9 +278,9 @@ test('the gateway calls a host whose signature disappeared only after a person a
   const restartedClient = peer.clientWith({})
   const parts = [{ kind: 'text', mime: 'text/plain', content: 'hello' }] as const
   const problem = 'its card was signed before and is not now; a2a.client.unsigned_hosts would allow it'
-  await expect(restartedClient.call(cardUrl, [...parts], { as: 'desk' })).rejects.toThrow(refusal(problem))
+  await expect(restartedClient.call(cardUrl, [...parts], { callerName: 'desk' })).rejects.toThrow(refusal(problem))
   const agreedClient = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
-  expect((await agreedClient.call(cardUrl, [...parts], { as: 'desk' })).source).toEqual({
+  expect((await agreedClient.call(cardUrl, [...parts], { callerName: 'desk' })).source).toEqual({
     address: cardUrl,
     card: cardUrl,
   })
@@ -287,7 +289,10 @@ test('the gateway calls a host whose signature disappeared only after a person a
 test.each([undefined, null, []])('a card with the signatures %j is unsigned', async signatures => {
   peer.card.signatures = signatures as never
   const agreedClient = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
-  expect((await agreedClient.call(cardUrl, [], { as: 'desk' })).source).toEqual({ address: cardUrl, card: cardUrl })
+  expect((await agreedClient.call(cardUrl, [], { callerName: 'desk' })).source).toEqual({
+    address: cardUrl,
+    card: cardUrl,
+  })
 })
 
 describe('an agent’s address', () => {
@@ -301,7 +306,7 @@ describe('an agent’s address', () => {
     peer.pages.set('/.well-known/webfinger', () => ({ json: jrd }))
     peer.pages.set('/.well-known/agent-card/robot', () => ({ json: page }))
   }
-  const call = () => peer.client.call('@Robot@peer.test', [], { as: 'desk' })
+  const call = () => peer.client.call('@Robot@peer.test', [], { callerName: 'desk' })
 
   test('leads by WebFinger and the Mentionable card to the A2A card', async () => {
     publish({ subject, links: [{ rel: 'self', href: 'https://peer.test/x' }, link] })
@@ -359,7 +364,7 @@ describe('an agent’s address', () => {
   })
 
   test.each(['robot', '@robot', '@robot@localhost', '@robot@10.0.0.1', ''])('is invalid as "%s"', async address => {
-    await expect(peer.client.call(address, [], { as: 'desk' })).rejects.toThrow(
+    await expect(peer.client.call(address, [], { callerName: 'desk' })).rejects.toThrow(
       new Rejection('malformed', 'Cannot read address: expected "@name@domain.tld"'),
     )
   })

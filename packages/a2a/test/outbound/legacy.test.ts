@@ -38,7 +38,7 @@ describe('an agent that speaks 0.3', () => {
     peer.answerRpc(() => wrap(composeMessage('hi')))
     const file = { kind: 'inline', data_base64: 'AQID' } as const
     const parts = [text('hello') as never, { kind: 'file', mime: 'a/b', name: 'x', bytes_ref: file } as never]
-    const answer = await peer.client.call(cardUrl, parts, { as: 'desk', contextId: 'c-1' })
+    const answer = await peer.client.call(cardUrl, parts, { callerName: 'desk', contextId: 'c-1' })
     expect(answer).toMatchObject({ parts: [text('hi')], status: 'completed' })
     const [request] = rpcs()
     expect(request?.headers).toMatchObject({ 'a2a-version': '0.3', authorization: expect.stringMatching(/^Bearer /) })

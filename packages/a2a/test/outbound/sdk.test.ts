@@ -20,7 +20,7 @@ test('the official server understands our calls, and we understand its answers',
   })
   const call = createAgentCaller({ config: a2aConfigSchema.parse({}), system, store, origin: 'https://agents.test' })
   const { cardUrl } = simulation.a2a.peer
-  const answer = await call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: 'hello' }], { as: 'desk' })
+  const answer = await call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: 'hello' }], { callerName: 'desk' })
   expect(answer).toMatchObject({
     parts: [{ kind: 'text', content: 'You said: hello' }],
     status: 'completed',

@@ -128,7 +128,10 @@ export async function openAgentPeer(config: z.input<typeof a2aConfigSchema> = {}
       })
     },
     call: (text = 'hello', options = {}) =>
-      peer.client.call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: text }], { as: 'desk', ...options }),
+      peer.client.call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: text }], {
+        callerName: 'desk',
+        ...options,
+      }),
     clientWith,
     async close() {
       fetch.close()

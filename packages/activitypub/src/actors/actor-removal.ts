@@ -10,15 +10,17 @@ import type {
   WorkStore,
 } from '@postern/pipeline'
 import { createSyntheticMessage } from '@postern/pipeline'
-import { activityPubDescriptor } from '../descriptor.ts'
 import { agentIris } from '../format/own-iris.ts'
 import type { FollowerTarget } from '../format/post-data.ts'
 import { readReplyTarget, toStoredJson } from '../format/targets.ts'
 import { activityStreams, publicCollection } from '../format/vocabulary.ts'
+import { activityPubDescriptor } from '../speaker.ts'
 
 export interface ActorRemovalDeps {
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain'>
-  readonly store: Pick<WorkStore, 'act'> & Pick<RelationStore, 'listRelations'> & Pick<LookupStore, 'listResponses'>
+  readonly store: Pick<WorkStore, 'storeActions'> &
+    Pick<RelationStore, 'listRelations'> &
+    Pick<LookupStore, 'listResponses'>
   readonly system: Pick<System, 'now' | 'randomBytes'>
   isFormerAgent(name: string): Promise<boolean>
 }
@@ -55,7 +57,7 @@ export function createActorRemoval(deps: ActorRemovalDeps): NonNullable<ChannelA
       const deliveries = inboxes
         .slice(offset, offset + batchSize)
         .map((inbox): PlannedDelivery => ({ to: inbox, target: toStoredJson({ handshake, inbox, isFarewell: true }) }))
-      await store.act([{ kind: 'tell', syntheticMessage, deliveryPlan: { deliveries } }], randomHex(system, 8))
+      await store.storeActions([{ kind: 'tell', syntheticMessage, deliveryPlan: { deliveries } }], randomHex(system, 8))
     }
   }
 }

@@ -3,16 +3,16 @@ import type { System } from '@postern/message'
 import { isoTime, Rejection, randomHex } from '@postern/message'
 import type { AgentDirectory, ChannelKeys, PlannedAction, PublishedKey, WorkStore } from '@postern/pipeline'
 import { createSyntheticMessage } from '@postern/pipeline'
-import { activityPubDescriptor } from '../descriptor.ts'
 import { agentIris, instanceActorIri } from '../format/own-iris.ts'
 import { toStoredJson } from '../format/targets.ts'
 import type { KeyPairs, KeyRing } from '../keys/key-generations.ts'
+import { activityPubDescriptor } from '../speaker.ts'
 import type { ActorDeps } from './render-actor.ts'
 import { renderActorUpdate } from './render-actor.ts'
 
 interface KeyRotationDeps {
   readonly agents: AgentDirectory
-  readonly store: Pick<WorkStore, 'act'>
+  readonly store: Pick<WorkStore, 'storeActions'>
   readonly keys: KeyRing
   readonly system: Pick<System, 'now' | 'randomBytes'>
   readonly gateway: ActorDeps
@@ -51,7 +51,7 @@ function listNames(agents: AgentDirectory): readonly string[] {
 /** Tells the followers of these agents that the keys of their actors have changed. The promise resolves once the notices are stored. */
 async function announceActors(names: readonly string[], deps: KeyRotationDeps): Promise<void> {
   const actions = await Promise.all(names.map(name => planUpdate(name, deps)))
-  await deps.store.act(actions.flat(), randomHex(deps.system, 8))
+  await deps.store.storeActions(actions.flat(), randomHex(deps.system, 8))
 }
 
 async function planUpdate(name: string, { agents, keys, system, gateway }: KeyRotationDeps): Promise<PlannedAction[]> {

@@ -1,6 +1,6 @@
 // Chooses between documents for servers and pages for people, and answers with a document.
 
-import { acceptsType } from '@postern/http'
+import { selectMediaType } from '@postern/http'
 import type { Json } from '@postern/message'
 import type { Context } from 'hono'
 import { activityAccept, activityJson, activityJsonUtf8 } from '../format/media-types.ts'
@@ -42,5 +42,5 @@ const activityTypes = [activityJson, ldJson, 'application/ld+json', 'text/html']
  */
 export function asksForActivity(accept: string | undefined): boolean {
   if (!accept || !/(activity|ld)\+json/i.test(accept)) return false
-  return acceptsType(accept, activityTypes) !== 'text/html'
+  return selectMediaType(accept, activityTypes) !== 'text/html'
 }

@@ -12,7 +12,7 @@ function openBackground() {
       sleep: (_, signal) =>
         isSlow ? Promise.resolve() : new Promise(resolve => signal?.addEventListener('abort', () => resolve())),
     },
-    store: { knows: async () => false, findRelation: async () => undefined },
+    store: { hasEntry: async () => false, findRelation: async () => undefined },
     actors: { find: async () => undefined },
     origin: 'https://agents.test',
     now: () => now,

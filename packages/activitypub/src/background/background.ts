@@ -13,7 +13,7 @@ import type { FindRemotePost, RemotePost } from './remote-posts.ts'
 
 interface BackgroundDeps extends EntryDeps {
   readonly system: Pick<System, 'sleep'>
-  readonly store: Pick<Store, 'knows' | 'findRelation'>
+  readonly store: Pick<Store, 'hasEntry' | 'findRelation'>
   readonly findRemotePost: FindRemotePost
   /** The origin of this gateway. */
   readonly origin: string
@@ -107,11 +107,11 @@ async function findNext(
   const iri = findIri(iriText)
   if (!iri || iri.origin === deps.origin || seenIris.has(iri.href) || timeBudget.isOver()) return undefined
   seenIris.add(iri.href)
-  if (await deps.store.knows(turn, iri.href)) return undefined
+  if (await deps.store.hasEntry(turn, iri.href)) return undefined
   const post = await timeBudget.limit(deps.findRemotePost(iri))
   if (!post || post.id === iri.href) return post
   // The post has another id than the requested IRI.
-  const isNew = !seenIris.has(post.id) && !(await deps.store.knows(turn, post.id))
+  const isNew = !seenIris.has(post.id) && !(await deps.store.hasEntry(turn, post.id))
   seenIris.add(post.id)
   return isNew ? post : undefined
 }

@@ -48,7 +48,7 @@ export function createInbound(
       return addFacts(resolved, facts.list())
     },
     normalize: normalizeInboxRequest,
-    withdrawals: readWithdrawals,
-    unused: resolved => (resolved !== 'ignored' && 'unused' in resolved ? resolved.unused : undefined),
+    listWithdrawals: readWithdrawals,
+    describeUnused: resolved => (resolved !== 'ignored' && 'unused' in resolved ? resolved.unused : undefined),
   }
 }

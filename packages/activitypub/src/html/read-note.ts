@@ -1,6 +1,6 @@
 // Reads a post of another server as message parts: text, content warning, links, attachments and quote.
 import type { HtmlTextOptions } from '@postern/markup/html'
-import { afterAddress, htmlToText } from '@postern/markup/html'
+import { addressSeparatorPattern, htmlToText } from '@postern/markup/html'
 import type { Part } from '@postern/message'
 import { escapeHtml } from '@postern/message/html-characters'
 import { readVisibleText } from '@postern/message/visible-text'
@@ -116,7 +116,7 @@ function stripOwnAddresses(text: string, { addresses }: OwnMentions): string {
   for (const address of addresses) {
     const beginning = text.slice(0, address.length).toLowerCase()
     if (beginning === address && !/[\w.-]/.test(text[address.length] ?? ''))
-      return text.slice(address.length).replace(afterAddress, '')
+      return text.slice(address.length).replace(addressSeparatorPattern, '')
   }
   return text
 }

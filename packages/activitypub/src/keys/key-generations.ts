@@ -20,7 +20,7 @@ export function formatSecretName(path: string, name: SecretName, generation = 1)
  * secret, its creation time, makes the generation effective. A generation that revokes its predecessors, or whose key ids have a suffix, has one
  * more secret.
  */
-export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, now: () => number) {
+export function createKeyGenerations(store: Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret'>, now: () => number) {
   const createTime = async () => isoTime(now())
   const creators: Readonly<Record<Exclude<SecretName, 'ending'>, () => Promise<string>>> = {
     'main-key': () => generatePem('rsa'),
@@ -30,7 +30,7 @@ export function createKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSec
   }
   /** Returns a secret of a generation, which is created if it does not exist. */
   const readSecret = (path: string, name: keyof typeof creators, generation: number) =>
-    store.secret(formatSecretName(path, name, generation), creators[name])
+    store.readOrCreateSecret(formatSecretName(path, name, generation), creators[name])
 
   async function createGeneration(path: string, generation: number): Promise<string> {
     const exists = await store.hasSecret(formatSecretName(path, 'main-key', generation))

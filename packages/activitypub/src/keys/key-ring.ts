@@ -6,7 +6,7 @@ import type { ActorKeys, KeyRing } from './key-generations.ts'
 import { createKeyGenerations } from './key-generations.ts'
 
 interface KeyRingDeps {
-  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+  readonly store: Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret'>
   readonly origin: string
   now(): number
 }

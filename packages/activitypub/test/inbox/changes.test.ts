@@ -204,7 +204,7 @@ test('a Delete that arrives before its Create prevents the post', async () => {
   expect(await postActivity(gateway, alice, note)).toMatchObject({ status: 202 })
   const [record] = await stage.stored()
   expect(record).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] } })
-  expect(await gateway.store.nextDue()).toBeUndefined()
+  expect(await gateway.store.findNextDueAt()).toBeUndefined()
 })
 
 test('the gateway accepts a Delete of an object of another actor, which has no effect (AP-55)', async () => {

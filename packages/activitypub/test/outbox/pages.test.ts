@@ -163,7 +163,7 @@ test('a deleted post answers 410 for browsers too', async () => {
   const { path } = await converse(stage.alice)
   const post = path.split('/').at(-1) ?? ''
   const planned = { kind: 'delete', response: post, deliveryPlan: { deliveries: [] } } as const
-  await stage.gateway.store.act([planned], 'c')
+  await stage.gateway.store.storeActions([planned], 'c')
   expect(await open(path)).toMatchObject({ status: 410 })
   expect(await open(path, activityType)).toMatchObject({ status: 410 })
 })

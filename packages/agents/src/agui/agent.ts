@@ -1,6 +1,6 @@
 // Runs an agent at an AG-UI server and turns the events of each run into an answer.
 
-import { nameStatus, parseMediaType } from '@postern/http'
+import { formatStatus, parseMediaType } from '@postern/http'
 import type { Json, NormalizedMessage, OpenStream, StreamAnswer } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import type { Agent, AgentChunk, AgentContext } from '@postern/pipeline'
@@ -214,7 +214,7 @@ async function postRun(
   })
   throwIfTransient({ serverName: 'AG-UI server', url: config.url }, response, now())
   if (response.status !== 200)
-    throw new Error(`The AG-UI server answered ${nameStatus(config.url, response)}; check "url" and "api_key"`)
+    throw new Error(`The AG-UI server answered ${formatStatus(config.url, response)}; check "url" and "api_key"`)
   const { type } = parseMediaType(response.headers.get('content-type')) ?? {}
   if (type !== 'text/event-stream') throw new Error('The AG-UI server answered with no event stream; check "url"')
   return response.body

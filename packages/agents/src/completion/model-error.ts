@@ -1,7 +1,7 @@
 // Reads the errors of model servers and distinguishes transient failures from permanent ones.
 
-import type { AnsweredStatus } from '@postern/http'
-import { nameStatus } from '@postern/http'
+import type { HttpResponseStatus } from '@postern/http'
+import { formatStatus } from '@postern/http'
 import type { StreamAnswer } from '@postern/message'
 import { parseIfJson, Unavailable } from '@postern/message'
 import { z } from 'zod'
@@ -62,10 +62,10 @@ export function toStreamError(error: ModelError): Error {
 }
 
 /** Converts a status of a permanent failure to an error. */
-export function toStatusError(url: string, response: AnsweredStatus, error: ModelError | undefined): Error {
+export function toStatusError(url: string, response: HttpResponseStatus, error: ModelError | undefined): Error {
   const detail = error ? `: ${describeError(error)}` : ''
   const hint = statusHints[response.status] ? `; ${statusHints[response.status]}` : ''
-  return new Error(`The model answered ${nameStatus(url, response)}${detail}${hint}`, { cause: quoteError(error) })
+  return new Error(`The model answered ${formatStatus(url, response)}${detail}${hint}`, { cause: quoteError(error) })
 }
 
 /** Names an error only by its code and type, which have a fixed form, because sentences may quote the request. */

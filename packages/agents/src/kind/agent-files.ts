@@ -1,6 +1,6 @@
 // Fetches the files that an agent names at its own origin, because such an address is often reachable only from the gateway.
 
-import { checkFetchUrl, nameStatus, parseMediaType } from '@postern/http'
+import { checkFetchUrl, formatStatus, parseMediaType } from '@postern/http'
 import type { ArtifactPart, FilePart, GuardedFetch, NormalizedMessage, Part, PartialResponse } from '@postern/message'
 import { isFilePart, Undeliverable } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
@@ -100,7 +100,7 @@ export class AgentFileFetcher {
     })
     throwIfTransient({ serverName: `server of the file "${name}"`, url: response.url }, response, now())
     const { status, headers, body } = response
-    if (status !== 200) throw createAttachError(name, `its server answered ${nameStatus(response.url, response)}`)
+    if (status !== 200) throw createAttachError(name, `its server answered ${formatStatus(response.url, response)}`)
     this.#bytes += body.byteLength
     if (this.#bytes > maxBytes)
       throw createAttachError(name, `the files of the answer have ${this.#bytes} bytes, more than ${maxBytes}`)

@@ -1,7 +1,7 @@
 // Distinguishes HTTP statuses that may succeed on a retry from those that will not.
 
-import type { AnsweredStatus } from '@postern/http'
-import { nameStatus, parseRetryAfter } from '@postern/http'
+import type { HttpResponseStatus } from '@postern/http'
+import { formatStatus, parseRetryAfter } from '@postern/http'
 import { Unavailable } from '@postern/message'
 
 /** The statuses of transient failures, in addition to every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
@@ -19,8 +19,12 @@ interface ServerReference {
 }
 
 /** Checks the status of an answer. @throws Unavailable with the server's Retry-After if the status may pass on a retry */
-export function throwIfTransient({ serverName, url }: ServerReference, response: AnsweredStatus, now: number): void {
+export function throwIfTransient(
+  { serverName, url }: ServerReference,
+  response: HttpResponseStatus,
+  now: number,
+): void {
   if (!isTransientStatus(response.status)) return
   const retryAfter = parseRetryAfter(response.headers.get('retry-after'), now)
-  throw new Unavailable(`The ${serverName} answered ${nameStatus(url, response)}`, { retryAfter })
+  throw new Unavailable(`The ${serverName} answered ${formatStatus(url, response)}`, { retryAfter })
 }

@@ -1,5 +1,5 @@
 // Collects the tools of one agent from its module and its MCP servers.
-import { ConfigError, loadOptional, readVisibleText, readVisibleValue } from '@postern/message'
+import { ConfigError, loadOptionalLibrary, readVisibleText, readVisibleValue } from '@postern/message'
 import type { ToolPolicies } from '../config/approval.ts'
 import type { AgentOpenDeps } from '../kind/agent-kind.ts'
 import { applyToolPolicies } from '../tools/tool-rules.ts'
@@ -33,7 +33,7 @@ export async function openTools(
   const moduleToolbox = path === undefined ? undefined : await openToolbox(path, `${key}.tools`, deps.baseDir)
   if (mcp.length > 0) {
     const library = { key: `${key}.mcp`, libraries: ['@modelcontextprotocol/sdk'] }
-    await loadOptional(() => import('@modelcontextprotocol/sdk/client/index.js'), library)
+    await loadOptionalLibrary(() => import('@modelcontextprotocol/sdk/client/index.js'), library)
   }
   const connections = mcp.map(config => createMcpConnection(config, deps))
   const close = async () => {

@@ -1,6 +1,6 @@
 // Reads a webhook's reply, or the result of another conversation runner, as an answer.
 
-import { nameStatus, parseBoundedJson } from '@postern/http'
+import { formatStatus, parseBoundedJson } from '@postern/http'
 import type { FetchAnswer, Json, Part, PartialResponse, TokenUsage, ToolCallPart } from '@postern/message'
 import { InvalidAnswer, parseAgentAnswer, parseJsonText, partialResponseSchema } from '@postern/message'
 import type { AgentMessageEnvelope, ConversationRequest, ConversationResult, EnvelopeType } from '@postern/transcript'
@@ -45,7 +45,7 @@ export function readWebhookAnswer(answer: FetchAnswer, now: number): unknown {
   const { status, url, body } = answer
   throwIfTransient({ serverName: 'webhook', url }, answer, now)
   if (status === 204) return undefined
-  if (status !== 200) throw new Error(`The webhook answered ${nameStatus(url, answer)}; expected 200 or 204`)
+  if (status !== 200) throw new Error(`The webhook answered ${formatStatus(url, answer)}; expected 200 or 204`)
   try {
     return parseBoundedJson(body, { label: 'webhook reply' })
   } catch (error) {

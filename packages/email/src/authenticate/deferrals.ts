@@ -1,6 +1,6 @@
 // Limits the time for which the gateway defers a mail that it cannot verify yet.
 import type { System } from '@postern/message'
-import type { OnceStore } from '@postern/pipeline'
+import type { SingleUseStore } from '@postern/pipeline'
 
 /**
  * Returns true if a message may still be deferred. `digest` is the digest of its content. The first call starts the
@@ -12,7 +12,7 @@ export type MayDefer = (digest: string) => Promise<boolean>
 const recordLifetimeMs = 14 * 86_400_000
 
 /** Creates the check. A message may be deferred for `maxDeferralMs` after it first arrived at any process. */
-export function createDeferrals(store: OnceStore, { now }: Pick<System, 'now'>, maxDeferralMs: number): MayDefer {
+export function createDeferrals(store: SingleUseStore, { now }: Pick<System, 'now'>, maxDeferralMs: number): MayDefer {
   return async digest => {
     const isNew = await store.consumeOnce(`mail put off ${digest}`, now() + recordLifetimeMs)
     // The second key expires at the end of the time limit, and then every call can consume it again.

@@ -57,6 +57,4 @@ export const answerConfigShape = {
 export type AnswerBudgets = z.infer<typeof answerBudgetsSchema>
 
 /** Budgets that developers do not reach when they send the same text again and again. */
-export const endlessBudgets = Object.fromEntries(
-  Object.keys(answerBudgetsSchema.shape).map(budget => [budget, 1_000_000]),
-)
+export const devBudgets = Object.fromEntries(Object.keys(answerBudgetsSchema.shape).map(budget => [budget, 1_000_000]))

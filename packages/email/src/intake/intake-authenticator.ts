@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { System } from '@postern/message'
 import { Rejection, readWebhookKey } from '@postern/message'
-import type { OnceStore } from '@postern/pipeline'
+import type { SingleUseStore } from '@postern/pipeline'
 import { checkWebhookTime, createSeenTokens, isSameText } from '../webhook/authentication.ts'
 
 export type IntakeAuthenticator = ReturnType<typeof createIntakeAuthenticator>
@@ -14,7 +14,7 @@ const timeWindow = { pastMs: 300_000, aheadMs: 300_000 }
  * Creates the authentication of `POST /email/inbound`. A client authenticates with the intake secret as a bearer token
  * (RFC 6750), or with the three headers of Standard Webhooks and a `v1` signature (HMAC-SHA256 of id, time and body).
  */
-export function createIntakeAuthenticator(secret: string | undefined, system: OnceStore & Pick<System, 'now'>) {
+export function createIntakeAuthenticator(secret: string | undefined, system: SingleUseStore & Pick<System, 'now'>) {
   const seenTokens = createSeenTokens(system, timeWindow.pastMs + timeWindow.aheadMs)
   const key = readWebhookKey(secret ?? '')
   return {

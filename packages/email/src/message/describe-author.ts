@@ -1,7 +1,7 @@
 // Describes the author of a mail as the sender of a message, with the evidence.
 
 import type { IdentityEvidence, Sender } from '@postern/message'
-import { formatAddress, mintTransportEvidence } from '@postern/message'
+import { createTransportEvidence, formatAddress } from '@postern/message'
 import type { Authentication } from '../authenticate/verdict.ts'
 import type { Mailbox } from '../mail/mailbox.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
@@ -41,21 +41,21 @@ function listIdentities(
     // The assurance is `address` only if DMARC passed, because then the domain's policy covers its own users.
     identities.push(
       method === 'email-dmarc'
-        ? mintTransportEvidence({ ...evidence, method, assurance: 'address' })
-        : mintTransportEvidence({ ...evidence, method: 'email-dkim', assurance: 'domain' }),
+        ? createTransportEvidence({ ...evidence, method, assurance: 'address' })
+        : createTransportEvidence({ ...evidence, method: 'email-dkim', assurance: 'domain' }),
     )
   }
   if (voucher) {
     // A third party that the operator trusts reports the author. No key of the author's domain was seen.
     const { issuer, keyId } = voucher
     identities.push(
-      mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId }),
+      createTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId }),
     )
   }
   for (const signer of otherSignatures) {
     // A valid signature of another domain is evidence about that domain, never about the author.
     const evidence = { ...context, subject: signer.domain, issuer: signer.domain, keyId: formatKeyId(signer) }
-    identities.push(mintTransportEvidence({ ...evidence, method: 'email-dkim', assurance: 'domain' }))
+    identities.push(createTransportEvidence({ ...evidence, method: 'email-dkim', assurance: 'domain' }))
   }
   return identities
 }

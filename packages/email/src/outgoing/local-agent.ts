@@ -1,6 +1,6 @@
 // Hands a response to another agent of this gateway that it mentions.
 import type { Part, Proof, Sender } from '@postern/message'
-import { agentFlag, formatAddress, isoTime, mintTransportEvidence, randomHex, threadSourceOf } from '@postern/message'
+import { agentFlag, createTransportEvidence, formatAddress, isoTime, randomHex, threadSourceOf } from '@postern/message'
 import type { AgentDirectory, ChannelContext, Delivery, Intake } from '@postern/pipeline'
 import { admitOwn } from '@postern/pipeline'
 import { formatKeyId } from '../signatures/judge-signature.ts'
@@ -114,7 +114,7 @@ function describeLocalSender(
     auth_method: method,
     verified: true,
     ...(keyId !== undefined && { key_id: keyId }),
-    identities: [mintTransportEvidence(evidence)],
+    identities: [createTransportEvidence(evidence)],
   }
 }
 

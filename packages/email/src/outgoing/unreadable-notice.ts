@@ -1,7 +1,7 @@
 // Notifies authors of encrypted mail that an agent cannot read it.
 import { createHash } from 'node:crypto'
 import type { NormalizedResponse, System } from '@postern/message'
-import type { Delivery, OnceStore, PlannedDelivery } from '@postern/pipeline'
+import type { Delivery, PlannedDelivery, SingleUseStore } from '@postern/pipeline'
 import type { Authentication } from '../authenticate/verdict.ts'
 import { matchFieldRules } from '../automatic/field-rules.ts'
 import type { MailBody } from '../body/mail-body.ts'
@@ -34,7 +34,7 @@ export interface UnreadableMail extends Pick<UnprovenMail, 'header' | 'recipient
  */
 export async function chooseNotifyingAgents(
   mail: UnreadableMail,
-  system: OnceStore & Pick<System, 'now'>,
+  system: SingleUseStore & Pick<System, 'now'>,
 ): Promise<ReadonlySet<string>> {
   const { header, recipients, addresses, authentication, body, thread, isReport } = mail
   const mayNotify = authentication.isVerified && !isReport && matchFieldRules(header).length === 0

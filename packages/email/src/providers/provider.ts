@@ -1,6 +1,6 @@
 // Defines the webhook of a mail provider: its authentication, its mail and its reply codes.
 import type { RejectionCode, System } from '@postern/message'
-import type { OnceStore } from '@postern/pipeline'
+import type { SingleUseStore } from '@postern/pipeline'
 import type { IncomingEnvelope } from '../mail/raw-mail.ts'
 
 /** One request of a provider. Its body is read, within the size limit, but nothing in it is verified. */
@@ -37,7 +37,7 @@ export interface MailProvider {
   remember?(request: WebhookRequest): void
 }
 
-export type ProviderSystem = Pick<System, 'fetch' | 'now' | 'log'> & OnceStore
+export type ProviderSystem = Pick<System, 'fetch' | 'now' | 'log'> & SingleUseStore
 
 /** The status codes of replies to a provider about its mail (EM-2.3). An accepted mail always gets 200, and a deferred one always 503. */
 export interface ProviderReplies {

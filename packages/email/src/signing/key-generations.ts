@@ -32,7 +32,7 @@ const generateInThreadpool = promisify(generateKeyPair)
  * Opens the generations in the store. Generations are only added. A generation exists when its last secret, the time of
  * its creation, is stored.
  */
-export function createDkimKeyGenerations(store: Pick<LookupStore, 'secret' | 'hasSecret'>, clock: Clock) {
+export function createDkimKeyGenerations(store: Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret'>, clock: Clock) {
   const formatNow = async () => isoTime(clock.now())
   const secretCreators: Readonly<Record<Exclude<SecretName, 'ending'>, () => Promise<string>>> = {
     'rsa-2048': () => generatePem('rsa'),
@@ -42,7 +42,7 @@ export function createDkimKeyGenerations(store: Pick<LookupStore, 'secret' | 'ha
   }
   /** Reads a secret, and creates it if it is absent. */
   const openSecret = (name: keyof typeof secretCreators, number: number) =>
-    store.secret(formatSecretName(name, number), secretCreators[name])
+    store.readOrCreateSecret(formatSecretName(name, number), secretCreators[name])
 
   async function readOrCreate(number: number): Promise<KeyGeneration> {
     const exists = await store.hasSecret(formatSecretName('rsa-2048', number))

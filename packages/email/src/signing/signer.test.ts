@@ -33,7 +33,7 @@ function createSigner(): DkimSigner {
     selector: 'postern',
     clock: { now: () => clock },
     store: {
-      async secret(name, make) {
+      async readOrCreateSecret(name, make) {
         const value = secrets.get(name) ?? (await make())
         secrets.set(name, value)
         return value

@@ -11,7 +11,7 @@ import { createDkimSignatures } from './sign.ts'
 export type DkimSigner = ReturnType<typeof createDkimSigner>
 
 interface DkimSignerDeps {
-  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+  readonly store: Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret'>
   readonly domain: string
   readonly selector: string
   readonly clock: Clock

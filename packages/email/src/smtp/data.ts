@@ -1,10 +1,10 @@
 // Reads the octets of one message after DATA, within limits on size, time and memory.
-import type { BodyHold, System } from '@postern/message'
+import type { BodyReservation, System } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 
 interface ReadDataOptions {
   /** The memory budget of the message. The caller releases it. */
-  readonly memoryBudget: BodyHold
+  readonly memoryBudget: BodyReservation
   readonly maxBytes: number
   /** The longest time for the whole message, ms. */
   readonly transferMs: number

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { networkOf } from '@postern/http'
 import type { BodyBudget, System } from '@postern/message'
 import { Rejection } from '@postern/message'
-import type { Listening, RefusalContext } from '@postern/pipeline'
+import type { ListeningSocket, RefusalContext } from '@postern/pipeline'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from '../config/servers.ts'
 import type { MailIntake } from '../intake/intake.ts'
@@ -28,7 +28,7 @@ interface SmtpListenerDeps {
  * for loopback or a private network. The library is loaded with the first connection, or soon after the start, so that
  * the port opens at once.
  */
-export async function openSmtpListener(deps: SmtpListenerDeps): Promise<Listening> {
+export async function openSmtpListener(deps: SmtpListenerDeps): Promise<ListeningSocket> {
   const { config } = deps
   const transfers = new Set<Promise<void>>()
   let server: Promise<SMTPServer> | undefined
@@ -119,7 +119,7 @@ async function receiveData(
   const { config, maxBytes, bodies, sleep, intake } = deps
   // One session may deliver several messages, so each message has its own request.
   const context = { ...describeRefusal(session, deps), request: {} }
-  const memoryBudget = bodies.hold(networkOf(removeIpv6Prefix(session.remoteAddress)))
+  const memoryBudget = bodies.reserve(networkOf(removeIpv6Prefix(session.remoteAddress)))
   const closeConnection = (error: unknown) => {
     intake.recordRefusal(error, { ...context, statusOf: () => toClosingReply(error).code })
     closeWithReply({ server, session }, error)

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
 import type { System } from '@postern/message'
 import { Rejection } from '@postern/message'
-import type { OnceStore } from '@postern/pipeline'
+import type { SingleUseStore } from '@postern/pipeline'
 
 /** Compares two texts in time that depends on neither their content nor the position of a difference. */
 export function isSameText(left: string, right: string): boolean {
@@ -94,7 +94,7 @@ const maxTokens = 100_000
  * `windowMs`, which is its validity. After a restart, and in another process, a repeated webhook is accepted, and its
  * mail is a duplicate.
  */
-export function createSeenTokens(system: OnceStore & Pick<System, 'now'>, windowMs: number) {
+export function createSeenTokens(system: SingleUseStore & Pick<System, 'now'>, windowMs: number) {
   const expiryByToken = new Map<string, number>()
   const createReplayRejection = () => new Rejection('replayed', 'Cannot accept webhook: it was here before')
 

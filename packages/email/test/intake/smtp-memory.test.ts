@@ -25,11 +25,11 @@ async function openMeteredGateway({
   protocol = 'smtp' as 'lmtp' | 'smtp',
   sleep = undefined as System['sleep'] | undefined,
 } = {}) {
-  const bodies = createBodyBudget({ total, refusal })
+  const bodies = createBodyBudget({ maxBytes: total, refusal })
   const memory = { reservedBytes: 0, peakBytes: 0 }
   const limitedBodies: BodyBudget = {
-    hold(owner) {
-      const hold = bodies.forChannel('email').hold(owner)
+    reserve(owner) {
+      const hold = bodies.forChannel('email').reserve(owner)
       let ownBytes = 0
       const count = (bytes: number) => {
         ownBytes += bytes
@@ -87,7 +87,7 @@ describe('mails that need more memory than is free', () => {
     await vi.waitFor(() => expect(counted.reservedBytes).toBeGreaterThan(1_500 * kib))
     const pendingReply = secondClient.sendLine(`${composeMail(1_000 * kib)}.`)
     expect(await smallClient.sendLine(`${composeMail(10 * kib)}.`)).toBe('250 2.6.0 accepted')
-    const otherReservation = bodies.forChannel('a2a').hold('127.0.0.1')
+    const otherReservation = bodies.forChannel('a2a').reserve('127.0.0.1')
     otherReservation.add(800 * kib)
     otherReservation.release()
     expect(bodies.isFull()).toBe(false)

@@ -7,7 +7,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { createGuardedFetch } from '@postern/http'
 import type { NormalizedMessage, SubmitMail, System } from '@postern/message'
 import { noLog } from '@postern/message'
-import type { Agent, AgentDirectory, Channel, ChannelContext, Listening, MessageRecord, Store } from '@postern/pipeline'
+import type {
+  Agent,
+  AgentDirectory,
+  Channel,
+  ChannelContext,
+  ListeningSocket,
+  MessageRecord,
+  Store,
+} from '@postern/pipeline'
 import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/pipeline'
 import type { ComposedMail, MailPlan, Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
@@ -43,7 +51,7 @@ export interface MailGateway {
   readonly system: System & { advance(ms: number): void }
   readonly store: Store
   readonly channel: Channel<Hono>
-  readonly listening: Listening | undefined
+  readonly listening: ListeningSocket | undefined
   /** The messages that the agents got. */
   readonly receivedMessages: readonly NormalizedMessage[]
   /** Posts octets to the intake, with the envelope in the query. */

@@ -1,4 +1,4 @@
-// Creates the request of an exchange: its headers, its length and whether it may be repeated.
+// Creates the request of an exchange: its headers, its length and whether a repetition is safe.
 
 import type { FetchRequest } from '@postern/message'
 import { refuseFetch } from '../address/refuse-fetch.ts'

@@ -1,13 +1,13 @@
 // Describes the status of a response with its address, and the target of a redirect.
 import type { FetchAnswer } from '@postern/message'
 
-export type AnsweredStatus = Pick<FetchAnswer, 'status' | 'headers'>
+export type HttpResponseStatus = Pick<FetchAnswer, 'status' | 'headers'>
 
 /**
  * Formats a status with the address that answered: `404 at https://desk.test/hook`. The text also names the target of a redirect, which is not
  * followed because the body and the credentials would go to an address that nobody chose. Queries and passwords are left out.
  */
-export function formatStatus(url: string, { status, headers }: AnsweredStatus): string {
+export function formatStatus(url: string, { status, headers }: HttpResponseStatus): string {
   const location = status >= 300 && status < 400 ? headers.get('location') : null
   const target = location === null ? '' : `, a redirect to ${formatAddress(location, url)} that is not followed`
   return `${status} at ${formatAddress(url)}${target}`

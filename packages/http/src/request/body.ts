@@ -1,13 +1,13 @@
 // Reads the body of a request within a limit on its bytes.
 
-import type { ByteHold } from '@postern/message'
+import type { ByteReservation } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 import { joinBytes } from './join-bytes.ts'
 
-const holds = new WeakMap<Request, ByteHold>()
+const holds = new WeakMap<Request, ByteReservation>()
 
 /** Makes `readBody` count the bytes of this request in `hold`. The caller releases it after the answer. */
-export function countBodyIn(request: Request, hold: ByteHold): void {
+export function countBodyIn(request: Request, hold: ByteReservation): void {
   holds.set(request, hold)
 }
 
@@ -56,7 +56,7 @@ async function readSmallBody(request: Request, maxBytes: number): Promise<Uint8A
   return bytes
 }
 
-async function countBody({ body }: Request, maxBytes: number, hold: ByteHold | undefined): Promise<Uint8Array> {
+async function countBody({ body }: Request, maxBytes: number, hold: ByteReservation | undefined): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body ?? []) {

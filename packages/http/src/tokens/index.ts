@@ -9,7 +9,7 @@ export { issuerRuleShape, joinTokenRules, tokenAlgorithms, tokenRuleShape } from
 export { loadJose } from './load-jose.ts'
 export type { Credential } from './read-credential.ts'
 export { admitCredential, readCredential } from './read-credential.ts'
-export { recordCallerProof as noteCaller } from './record-caller-proof.ts'
+export { recordCallerProof } from './record-caller-proof.ts'
 export type { ScopedCaller, ScopeTable } from './scopes.ts'
 export { allowsAny, checkScope, defaultScopes, readGrant } from './scopes.ts'
 export { createReplayMemory } from './single-uses.ts'

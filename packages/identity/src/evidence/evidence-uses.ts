@@ -1,8 +1,8 @@
 // Allows each piece of identity evidence to be used once, and reads the entries that a message carries.
 import type { Proof } from '@postern/message'
 import { isJsonObject } from '@postern/message'
-import type { EvidenceClaim, EvidenceCode, OnceStore, RejectedEvidence } from '@postern/pipeline'
-import { createOneByOne } from '@postern/pipeline'
+import type { EvidenceClaim, EvidenceCode, RejectedEvidence, SingleUseStore } from '@postern/pipeline'
+import { createKeyedQueue } from '@postern/pipeline'
 import { carrierLimits, EvidenceError, evidenceLifetimes } from '../format/members.ts'
 import type { UnverifiedEvidence } from './trust.ts'
 
@@ -15,7 +15,7 @@ type EvidenceUse = Pick<EvidenceClaim, 'sender' | 'messageId'>
 export type UseEvidence = (evidence: UnverifiedEvidence, use: EvidenceUse) => Promise<boolean>
 
 /** Stores the uses in the store, for all processes and across restarts, until each piece of evidence expires. */
-export function createEvidenceUses(store: OnceStore): UseEvidence {
+export function createEvidenceUses(store: SingleUseStore): UseEvidence {
   async function consume(
     { replayKey, window }: UnverifiedEvidence,
     { sender, messageId }: EvidenceUse,
@@ -31,7 +31,7 @@ export function createEvidenceUses(store: OnceStore): UseEvidence {
     return repetitionKey !== undefined && !(await store.consumeOnce(repetitionKey, 0))
   }
 
-  const runOneByOne = createOneByOne()
+  const runOneByOne = createKeyedQueue()
   // A second copy of a message waits until the first use is decided.
   return (evidence, use) => runOneByOne(evidence.replayKey, () => consume(evidence, use))
 }

@@ -1,5 +1,5 @@
 // Divides the memory for bodies among the channels, so that large bodies do not block small ones.
-import type { BodyBudget, BodyHold } from '@postern/message'
+import type { BodyBudget, BodyReservation } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message/errors'
 import type { ByteLimit } from './byte-limit.ts'
 import { addToLimits, createByteLimit, createOwnerLimits, removeFromLimits } from './byte-limit.ts'
@@ -14,7 +14,7 @@ export interface SharedBodyBudget {
 
 interface BodyBudgetOptions {
   /** The maximum number of bytes of all bodies together. */
-  readonly total: number
+  readonly maxBytes: number
   /** The message for a peer. */
   readonly refusal: string
 }
@@ -26,14 +26,14 @@ const smallBytes = 64 * 1024
  * Creates a budget of which an eighth is reserved for small bodies, and the other bytes serve bodies of any size. A channel may use half of each
  * part, and one network address a quarter. A body counts as small until it grows.
  */
-export function createBodyBudget({ total, refusal }: BodyBudgetOptions): SharedBodyBudget {
+export function createBodyBudget({ maxBytes: total, refusal }: BodyBudgetOptions): SharedBodyBudget {
   const smallBodyBytes = total / 8
   const smallPool = createPool(smallBodyBytes, refusal)
   const largePool = createPool(total - smallBodyBytes, refusal)
   const retries = new Set<() => void>()
   return {
     forChannel: channel => ({
-      hold: owner => {
+      reserve: owner => {
         const pools = { small: smallPool.open(channel, owner), large: largePool.open(channel, owner) }
         return openReservation(pools, retries)
       },
@@ -60,7 +60,7 @@ function createPool(total: number, refusal: string) {
 type Pool = readonly ByteLimit[]
 
 /** Opens the reservation of one body. `retries` are the attempts of all reservations that wait for free bytes. */
-function openReservation(pools: Readonly<Record<'small' | 'large', Pool>>, retries: Set<() => void>): BodyHold {
+function openReservation(pools: Readonly<Record<'small' | 'large', Pool>>, retries: Set<() => void>): BodyReservation {
   const key = {}
   let pool = pools.small
   let usedBytes = 0

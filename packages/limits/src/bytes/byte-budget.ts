@@ -6,19 +6,23 @@ import { addToLimits, createByteLimit, createOwnerLimits, removeFromLimits } fro
 
 interface ByteBudgetOptions {
   /** The maximum number of bytes of all owners together. */
-  readonly total: number
+  readonly maxBytes: number
   /** The maximum number of bytes of one owner. The default is half of `total`. */
-  readonly perOwner?: number | undefined
+  readonly maxBytesPerOwner?: number | undefined
   /** The message for a peer. */
   readonly refusal: string
 }
 
 /** Creates a budget that counts the reserved bytes and refuses more than its limits. An owner without a reservation uses no memory. */
-export function createByteBudget({ total, perOwner = total / 2, refusal }: ByteBudgetOptions): ByteBudget {
+export function createByteBudget({
+  maxBytes: total,
+  maxBytesPerOwner: perOwner = total / 2,
+  refusal,
+}: ByteBudgetOptions): ByteBudget {
   const totalLimit = createByteLimit(total, () => new Unavailable(refusal, { retryAfter: 30 }))
   const limitOfOwner = createOwnerLimits(perOwner, () => new Rejection('rate_limited', refusal, { retryAfter: 5 }))
   return {
-    hold(owner) {
+    reserve(owner) {
       const key = {}
       const limits: readonly ByteLimit[] = [limitOfOwner(owner), totalLimit]
       return {

@@ -91,7 +91,7 @@ export function createLinkWriter(sheet: TextSheet, options: LinkOptions) {
     },
     close,
     /** Removes the separator after a mention that was left out. */
-    withoutAddress: (text: string) => (hasDroppedMention ? text.replace(afterAddress, '') : text),
+    withoutAddress: (text: string) => (hasDroppedMention ? text.replace(addressSeparatorPattern, '') : text),
   }
 }
 
@@ -106,4 +106,4 @@ function isSameAddress({ fullText, href }: Link): boolean {
 }
 
 /** Matches the separator between an address and the following text. */
-export const afterAddress = /^\s*[,:](?=\s|$)\s*|^\s+/
+export const addressSeparatorPattern = /^\s*[,:](?=\s|$)\s*|^\s+/

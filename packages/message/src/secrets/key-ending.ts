@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 
 interface SecretPort {
-  secret(name: string, make: () => Promise<string>): Promise<string>
+  readOrCreateSecret(name: string, make: () => Promise<string>): Promise<string>
   hasSecret(name: string): Promise<boolean>
 }
 
@@ -11,7 +11,7 @@ export const restoredSecret = 'restored-at'
 
 /** Returns the ending of an existing generation. `secretName` is its name in the store. Without that secret, the ending is the number, as in earlier releases. */
 export async function findKeyEnding(store: SecretPort, secretName: string, generation: number): Promise<string> {
-  if (await store.hasSecret(secretName)) return `-${await store.secret(secretName, async () => '')}`
+  if (await store.hasSecret(secretName)) return `-${await store.readOrCreateSecret(secretName, async () => '')}`
   return generation === 1 ? '' : `-${generation}`
 }
 
@@ -21,5 +21,5 @@ export async function findKeyEnding(store: SecretPort, secretName: string, gener
  */
 export async function makeKeyEnding(store: SecretPort, secretName: string, generation: number): Promise<void> {
   if (generation === 1 && !(await store.hasSecret(restoredSecret))) return
-  await store.secret(secretName, async () => randomBytes(5).toString('hex'))
+  await store.readOrCreateSecret(secretName, async () => randomBytes(5).toString('hex'))
 }

@@ -3,10 +3,10 @@
 /** A limit on the bytes in memory, of all peers together and of each owner: a caller, or a network address. */
 export interface ByteBudget {
   /** Returns an empty hold. */
-  hold(owner: string): ByteHold
+  reserve(owner: string): ByteReservation
 }
 
-export interface ByteHold {
+export interface ByteReservation {
   /**
    * Counts `bytes` more.
    * @throws Rejection `rate_limited` if the owner holds too much, Unavailable if all owners together do
@@ -19,10 +19,10 @@ export interface ByteHold {
 /** A limit on the bytes of bodies that a channel may have in memory. */
 export interface BodyBudget {
   /** Returns an empty hold. */
-  hold(owner: string): BodyHold
+  reserve(owner: string): BodyReservation
 }
 
-export interface BodyHold extends ByteHold {
+export interface BodyReservation extends ByteReservation {
   /** Counts `bytes` more as soon as they fit. Rejects with the refusal of `add` if `signal` aborts before. */
   acquire(bytes: number, signal: AbortSignal): Promise<void>
 }

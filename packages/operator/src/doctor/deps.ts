@@ -3,11 +3,11 @@ import type { ConfigError, GuardedFetch, ObjectStore, OpenStream, System } from 
 import type {
   AgentDirectory,
   Channel,
-  LeftAloneHost,
-  Listening,
+  ListeningSocket,
   OperatorStore,
-  RehearsalEnd,
+  PausedHost,
   RelationStore,
+  SelfTestOutcome,
   WorkStore,
 } from '@postern/pipeline'
 import type { ResolveSystem } from '../resolve/view/peer-fetch.ts'
@@ -74,21 +74,21 @@ interface FileStorage {
 /** Signs the test requests of the gateway to itself. */
 interface RehearsalPasses {
   /** Adds a new pass to each request of a fetch. `end` is the expected end of the request. */
-  withPass(fetch: GuardedFetch, end: RehearsalEnd): GuardedFetch
+  withPass(fetch: GuardedFetch, end: SelfTestOutcome): GuardedFetch
 }
 
 /** The gateway itself, running or only opened. */
 export interface OpenedGateway {
   readonly store: Pick<OperatorStore, 'count' | 'listDeliveries' | 'listMessages' | 'findMessage'> &
     Pick<RelationStore, 'listRelations'> &
-    Pick<WorkStore, 'nextDue'> & {
+    Pick<WorkStore, 'findNextDueAt'> & {
       readonly objects: Pick<ObjectStore, 'findAbsentObjects'>
       checkWork(): Promise<void>
     }
   readonly channels: readonly Channel[]
   readonly agents: Pick<AgentDirectory, 'list' | 'defaultAgent' | 'domain'>
   /** The open sockets, that of the HTTP server first; empty before it runs. */
-  readonly listening: readonly Listening[]
+  readonly listening: readonly ListeningSocket[]
   readonly operatorToken: string
   /** Returns the fault of the data that belongs to another gateway; undefined if there is none. */
   findSetupFault(): Promise<ConfigError | undefined>
@@ -96,7 +96,7 @@ export interface OpenedGateway {
   withFileStorage<Result>(use: (storage: FileStorage | undefined) => Promise<Result>): Promise<Result>
   /** Returns the reason why clients behind a proxy cannot be distinguished; undefined if they can. */
   findProxyFault(): { readonly message: string; readonly fix: string } | undefined
-  listLeftAlone(): readonly LeftAloneHost[]
+  listPausedHosts(): readonly PausedHost[]
   listFailedStarts(): readonly FailedStart[]
   listWaitingForgets(): Promise<readonly PendingForget[]>
   readonly visits: SelfVisits

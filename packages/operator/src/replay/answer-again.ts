@@ -14,7 +14,7 @@ import type {
   Turn,
   TurnContext,
 } from '@postern/pipeline'
-import { findChannel, readPersonCommand, workTurn } from '@postern/pipeline'
+import { findChannel, readPersonCommand, runTurn } from '@postern/pipeline'
 import { compareJson } from './compare.ts'
 import type { ReadAgainDeps } from './read-again.ts'
 import { createPastStore, nameAgent, reuseFetchedFiles, silenceSystem } from './read-again.ts'
@@ -63,10 +63,10 @@ export async function answerAgain(request: AnswerAgainRequest, deps: ReplayTurnD
       release: async (_, { error }) => {
         failure = error
       },
-      keepStreamed: async () => {},
+      storeStreamedAnswer: async () => {},
     },
   }
-  await workTurn(turn, turnContext, new AbortController().signal)
+  await runTurn(turn, turnContext, new AbortController().signal)
   const response = answer?.response
   const changes =
     failure === undefined ? compareResponses(record.response, response) : [{ path: '', after: `failed: ${failure}` }]

@@ -82,7 +82,7 @@ async function sendNewAnswer(
     blobs: answer.blobs,
   }
   const thread = { ...syntheticMessage.thread, references: [message.id] }
-  await store.act(
+  await store.storeActions(
     [{ kind: 'post', syntheticMessage: { ...syntheticMessage, thread }, answer: plannedAnswer }],
     turn.correlationId,
   )

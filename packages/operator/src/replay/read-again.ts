@@ -156,16 +156,16 @@ interface PastMoment {
 }
 
 /** Matches the names of operations that only read. */
-const readingOperationPattern = /^(find|read|list|count|has|knows)/
+const readingOperationPattern = /^(find|read|list|count|has)/
 /** The operations whose writes a replay can skip. */
 const ignoredOperations: ReadonlySet<keyof Store> = new Set([
   'refuse',
   'noteLookup',
   'note',
-  'say',
+  'storeInterimAnswer',
   'addBackground',
-  'keepFiles',
-  'keepStreamed',
+  'attachFiles',
+  'storeStreamedAnswer',
   'noteAlone',
   'noteWaiting',
   'renew',
@@ -196,7 +196,8 @@ function createPastReads(store: Store, { message, at }: PastMoment): Partial<Sto
     listen: () => () => {},
     consumeOnce: async () => true,
     openSecret: purpose => store.openSecret(purpose),
-    secret: async (name, make) => ((await store.hasSecret(name)) ? store.secret(name, make) : make()),
+    readOrCreateSecret: async (name, make) =>
+      (await store.hasSecret(name)) ? store.readOrCreateSecret(name, make) : make(),
     // A relation that the message itself began did not exist before it.
     async findRelation(key) {
       const relation = await store.findRelation(key)

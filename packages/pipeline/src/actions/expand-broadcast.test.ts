@@ -13,7 +13,7 @@ const leasedBroadcast: Broadcast = {
   agent: 'echo',
   relation: 'follower',
   target: { note: 1 },
-  after: 0,
+  lastQueuedPeer: 0,
   lastPeer: 1_000,
 }
 
@@ -91,7 +91,7 @@ describe('expandBroadcast()', () => {
   })
 
   test('continues after the stored cursor', async () => {
-    const { pages } = await expandTo(createFollowers(5), { after: 6 })
+    const { pages } = await expandTo(createFollowers(5), { lastQueuedPeer: 6 })
     expect(pages).toEqual([{ to: ['p4', 'p5'], after: 10, isDone: true }])
   })
 

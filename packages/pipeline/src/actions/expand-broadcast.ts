@@ -25,7 +25,7 @@ export async function expandBroadcast(
   { store, results, channels, isClosed, system }: BroadcastExpansion,
 ): Promise<void> {
   const { via, agent, relation, lastPeer } = broadcast
-  let { after } = broadcast
+  let { lastQueuedPeer: after } = broadcast
   while (!isClosed()) {
     const relations = await store.listRelations({ via, agent, relation, limit: pageSize, after })
     const page = relations.filter(({ number }) => number <= lastPeer)

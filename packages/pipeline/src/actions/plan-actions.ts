@@ -25,7 +25,7 @@ import {
   isFinalHop,
   isoTime,
   makeId,
-  parseGiven,
+  parseInput,
   randomHex,
   refuseAct,
   showNothing,
@@ -305,7 +305,7 @@ export function createActionList(
   function add(action: AgentAction): Promise<ActRefusal | undefined> {
     if (actions.length >= maxActionsPerTurn)
       throw new Error(`an agent may do at most ${maxActionsPerTurn} things in one turn`)
-    const act = parseGiven(agentActionSchema, action, 'the act')
+    const act = parseInput(agentActionSchema, action, 'the act')
     actions.push(act)
     const refusal = checker && act.act !== 'post' ? checker.check(act) : Promise.resolve(undefined)
     // An agent need not await this promise, and an unhandled rejection would end the process.
@@ -318,7 +318,7 @@ export function createActionList(
     post(content, options) {
       const id = makeId(system)
       const act = { ...options, act: 'post', id, parts: toParts(content) } as const
-      const refusal = checker?.checkPost(parseGiven(agentActionSchema, act, 'the post') as AgentPost)
+      const refusal = checker?.checkPost(parseInput(agentActionSchema, act, 'the post') as AgentPost)
       if (refusal) {
         checker?.onRefused?.(toRefusedAct(act, refusal))
         return refusal
@@ -339,7 +339,7 @@ export function createActionList(
 /** Reads the content that an agent gives: a string is Markdown. @throws Error for an invalid part */
 export function toParts(content: string | readonly GivenPart[]): Part[] {
   if (typeof content === 'string') return [{ kind: 'text', mime: 'text/markdown', content }]
-  return content.map(part => parseGiven(givenPartSchema, part, 'a part'))
+  return content.map(part => parseInput(givenPartSchema, part, 'a part'))
 }
 
 /**
@@ -393,7 +393,7 @@ export async function storeLinkedFiles(
     [...new Set(urls)].slice(0, maxFiles).map(url => fetchLinkedFile(url, turn, { ...turnContext, signal })),
   )
   const files = fetchedFiles.flat()
-  if (files.length > 0) await store.keepFiles(turn, files)
+  if (files.length > 0) await store.attachFiles(turn, files)
   return replaceStoredLinks(parts, files)
 }
 

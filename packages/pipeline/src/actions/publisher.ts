@@ -1,6 +1,6 @@
 // Performs actions that an agent takes without being asked, all of them or none.
 import type { ActRefusal, AgentAction, Log, RefusedAct } from '@postern/message'
-import { agentActionSchema, isoTime, makeId, parseGiven, Rejection, randomHex, refuseAct } from '@postern/message'
+import { agentActionSchema, isoTime, makeId, parseInput, Rejection, randomHex, refuseAct } from '@postern/message'
 import type { AgentPublisher } from '../ports/agent/agent-publisher.ts'
 import { findChannel } from '../ports/channel/channel.ts'
 import type { IntakeStore } from '../ports/store/intake-store.ts'
@@ -9,7 +9,7 @@ import type { ActingAgent, ActionDeps } from '../ports/turn/action-deps.ts'
 import { planActions, toParts } from './plan-actions.ts'
 
 export interface PublisherDeps extends ActionDeps {
-  readonly store: ActionDeps['store'] & Pick<WorkStore, 'act'> & Pick<IntakeStore, 'refuse'>
+  readonly store: ActionDeps['store'] & Pick<WorkStore, 'storeActions'> & Pick<IntakeStore, 'refuse'>
 }
 
 /** Performs the actions if all of them are possible. Otherwise performs none, and returns the first impossible one. */
@@ -25,7 +25,7 @@ async function tryActions(
   }
   const plannedActions = await planActions(actions, actingAgent, { ...deps, onRefused })
   if (plannedActions.length < actions.length) return refusedActs[0]
-  await deps.store.act(plannedActions, randomHex(deps.system, 8))
+  await deps.store.storeActions(plannedActions, randomHex(deps.system, 8))
   return undefined
 }
 
@@ -52,7 +52,7 @@ interface PublisherOptions {
 /** Creates the publisher with which an agent acts unasked. Impossible actions appear in the operator's list of refusals. */
 export function createPublisher({ actingAgent, gateway, signal, log }: PublisherOptions): AgentPublisher {
   async function perform(action: AgentAction, id?: string): Promise<ActRefusal | undefined> {
-    const act = parseGiven(agentActionSchema, action, 'the act')
+    const act = parseInput(agentActionSchema, action, 'the act')
     const onRefused = (refusedAct: RefusedAct) => recordRefusedAct(refusedAct, { actingAgent, gateway, id })
     const refusedAct = await tryActions([act], actingAgent, { ...gateway, onRefused })
     return refusedAct && refuseAct(refusedAct.code, refusedAct.message, refusedAct.key)

@@ -26,7 +26,7 @@ export async function findNamedPeople(
   const addresses = listNamedAddresses(parts).filter(address => !excludedAddresses.has(address))
   const isNewConversation = turn.isFirst === true && !turn.merged
   if (addresses.length === 0 || isNewConversation) return []
-  const entries = await store.readHistory({ thread: turn.thread, before: turn.message, ...window })
+  const entries = await store.readHistory({ thread: turn.thread, beforeMessage: turn.message, ...window })
   const writerNames = entries.flatMap(({ role, author }) =>
     role === 'user' && author.verified ? [normalizeAddress(author.address)] : [],
   )

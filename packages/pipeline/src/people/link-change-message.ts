@@ -26,7 +26,10 @@ export function createLinkChangeRenderer(command: LinkChangeContext): RenderLink
   return change => (concernsPerson(change, command.identity) ? describeChange(change, command) : undefined)
 }
 
-function concernsPerson({ before, after }: LinkChange, { via, address, subject }: PersonIdentity): boolean {
+function concernsPerson(
+  { personsBefore: before, personsAfter: after }: LinkChange,
+  { via, address, subject }: PersonIdentity,
+): boolean {
   return [...before, ...after].some(({ addresses }) =>
     addresses.some(linked => linked.via === via && linked.address === address && linked.subject === subject),
   )
@@ -50,7 +53,7 @@ function describeChange(change: LinkChange, { turn, conversation, channels, at }
       received_via,
       received_at: at,
       kind: change.kind,
-      person_change: { before: show(change.before), after: show(change.after) },
+      person_change: { before: show(change.personsBefore), after: show(change.personsAfter) },
     },
     duplicateKey: id,
     thread: { scope, references: [], joined: { id: thread, via, key } },
@@ -65,7 +68,10 @@ function describeChange(change: LinkChange, { turn, conversation, channels, at }
   }
 }
 
-function describeChangeText({ kind, before, after }: LinkChange, channels: LinkChangeContext['channels']): string {
+function describeChangeText(
+  { kind, personsBefore: before, personsAfter: after }: LinkChange,
+  channels: LinkChangeContext['channels'],
+): string {
   const people = (kind === 'link' ? before : after).map(({ addresses }) =>
     addresses.map(address => showPersonAddress(address, channels)).join(', '),
   )

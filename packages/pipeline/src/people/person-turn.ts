@@ -169,7 +169,7 @@ export async function readPast(
   store: Pick<Store, 'readHistory' | 'readPersonHistory'>,
   { turnPerson, speakers, isUnlinked }: TurnSpeaker,
 ): Promise<readonly Entry[]> {
-  const window = { before: beginningOf(turn), ...reach, speakers }
+  const window = { beforeMessage: beginningOf(turn), ...reach, speakers }
   const { agent, thread } = turn
   if (isUnlinked) return []
   if (!turnPerson) return store.readHistory({ thread, ...window })

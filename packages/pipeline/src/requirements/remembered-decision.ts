@@ -116,7 +116,7 @@ export function listRememberedIds(requirement: RequirementRecord, sender: Sender
 }
 
 /** Returns the channel and address of a person as one key, by which their decisions are found and deleted. */
-export function personKeyOf(via: string, address: string): string {
+export function formatDeciderKey(via: string, address: string): string {
   return `${via} ${address.toLowerCase()}`
 }
 

@@ -14,7 +14,7 @@ import {
   isoTime,
   isRequirementKind,
   operatorSubject,
-  parseGiven,
+  parseInput,
   randomHex,
   readApproval,
   statusWithPolicies,
@@ -208,10 +208,10 @@ export function createRequirementList(
   }
   return {
     issuedIds,
-    requireConsent: requirement => issue('consent_required', parseGiven(consentSchema, requirement, 'the requirement')),
-    requirePayment: requirement => issue('payment_required', parseGiven(paymentSchema, requirement, 'the requirement')),
-    requireAuth: requirement => issue('unauthorized', parseGiven(authSchema, requirement, 'the requirement')),
-    refuse: refusal => toResponse(parseGiven(refusalSchema, refusal, 'the refusal')),
+    requireConsent: requirement => issue('consent_required', parseInput(consentSchema, requirement, 'the requirement')),
+    requirePayment: requirement => issue('payment_required', parseInput(paymentSchema, requirement, 'the requirement')),
+    requireAuth: requirement => issue('unauthorized', parseInput(authSchema, requirement, 'the requirement')),
+    refuse: refusal => toResponse(parseInput(refusalSchema, refusal, 'the refusal')),
   }
 }
 

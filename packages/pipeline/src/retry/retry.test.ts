@@ -128,7 +128,7 @@ describe('settlePostponed()', () => {
   }
 
   test('retries after the wait, without counting an attempt', () => {
-    const laterSettlement = { state: 'later', dueAt: 1_000_000, reason, error: sentence, uncounted: true }
+    const laterSettlement = { state: 'later', dueAt: 1_000_000, reason, error: sentence, isUncounted: true }
     expect(settlePostponed(postponedAttempt, policy)).toEqual(laterSettlement)
   })
 

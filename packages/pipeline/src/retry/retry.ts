@@ -64,7 +64,7 @@ export function settlePostponed(
   const jitterMs = Math.min(maxJitterMs, (waitUntil - now) / 10)
   // The last attempt is at the very end, because the host may be back by then.
   const dueAt = Math.ceil(Math.min(giveUpAt, waitUntil + jitterMs * random))
-  return { state: 'later', dueAt, reason, error: description, uncounted: true }
+  return { state: 'later', dueAt, reason, error: description, isUncounted: true }
 }
 
 /**

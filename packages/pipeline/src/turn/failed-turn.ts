@@ -33,7 +33,7 @@ export async function endFailedTurn(turn: Turn, error: unknown, failedTurn: Fail
   const { results, system, retry } = turnContext
   if (stopSignal.aborted) {
     const dueAt = system.now()
-    return results.release(turn, { dueAt, uncounted: true, attempt: trace.end('shut_down', draft?.usage) })
+    return results.release(turn, { dueAt, isUncounted: true, attempt: trace.end('shut_down', draft?.usage) })
   }
   if (error instanceof LeaseLost) {
     await recordLostTurn(turn, failedTurn)

@@ -9,7 +9,7 @@ import type { Channel } from '../ports/channel/channel.ts'
 import type { ChannelConversations } from '../ports/channel/optional/channel-conversations.ts'
 import type { PlannedAction } from '../ports/records/work/answer.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
-import { workTurn } from './turn.ts'
+import { runTurn } from './turn.ts'
 
 /** Opens a bench whose channel can revise answers and perform all actions. */
 function openActionBench(handle: Agent['handle'], members: { now?: () => number; deadlineMs?: number } = {}) {
@@ -33,7 +33,7 @@ function openActionBench(handle: Agent['handle'], members: { now?: () => number;
     findMessageTo: async () => ({ message: 1, via: 'activitypub', target: null }),
   })
   const work = (token = 1, overrides: Partial<Turn> = {}) =>
-    workTurn({ ...turn(1), token, ...overrides }, bench.turnContext, openSignal)
+    runTurn({ ...turn(1), token, ...overrides }, bench.turnContext, openSignal)
   return { ...bench, actions, work }
 }
 
@@ -111,7 +111,7 @@ describe('an agent’s interim text', () => {
     })
     const onNotice = vi.fn()
     memory.store.listen('message:1', onNotice)
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     expect(memory.interimAnswers).toEqual([])
     expect(onNotice).toHaveBeenCalledTimes(2)
     expect(memory.commits[0]?.answer.isRevision).toBeUndefined()
@@ -305,7 +305,7 @@ describe('the earlier messages of a thread', () => {
     })
     const addBackground = vi.fn(async () => {})
     Object.assign(memory.store, { addBackground })
-    const work = (members = {}) => workTurn({ ...turn(1), ...members }, turnContext, openSignal)
+    const work = (members = {}) => runTurn({ ...turn(1), ...members }, turnContext, openSignal)
     return { memory, addBackground, warn, work }
   }
   const entry = { nativeId: 'n1', author: { address: '@a@b.test' }, parts: [], at: '2026-01-01T00:00:00.000Z' }
@@ -379,7 +379,7 @@ describe('the mentions of an answer', () => {
         fanout: { maxMentions: 0, concurrency: 1, withinMs: 1_000 },
       },
     )
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     expect(memory.commits[0]?.answer.response).toMatchObject({ mentions: [], text_mentions: [] })
   })
 
@@ -389,7 +389,7 @@ describe('the mentions of an answer', () => {
     vi.spyOn(memory.store, 'readHistory').mockResolvedValue([
       { seq: 1, entryId: 'e', role: 'user', author, parts: [], at: '' },
     ])
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     expect(memory.commits[0]?.answer.response?.text_mentions).toEqual(['@bob@peer.test'])
   })
 

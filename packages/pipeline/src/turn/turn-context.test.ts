@@ -5,9 +5,9 @@ import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
 import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../test/turn-bench.ts'
 import type { AgentChunk } from '../ports/agent/agent.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
-import { workTurn } from './turn.ts'
+import { runTurn } from './turn.ts'
 
-describe('workTurn(), for its agent,', () => {
+describe('runTurn(), for its agent,', () => {
   test('reports every streamed chunk in order, before it commits the answer', async () => {
     const chunks: string[] = []
     const { memory, turnContext } = openTurnBench(async function* (): AsyncGenerator<AgentChunk> {
@@ -18,7 +18,7 @@ describe('workTurn(), for its agent,', () => {
       const { chunk } = notice as { chunk: { parts: { content: string }[] } }
       chunks.push(`${chunk.parts[0]?.content}${memory.commits.length}`)
     })
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     expect(chunks).toEqual(['one, 0', 'two0'])
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
   })
@@ -39,7 +39,7 @@ describe('workTurn(), for its agent,', () => {
     )
     const onChunk = vi.fn()
     memory.store.listen('message:1', onChunk)
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     lateGate.open()
     await endGate.opened
     expect(onChunk).not.toHaveBeenCalled()
@@ -69,7 +69,7 @@ describe('workTurn(), for its agent,', () => {
       return JSON.stringify([initialState, await state.get()])
     })
     vi.spyOn(memory.store, 'readState').mockResolvedValue('stored')
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["stored",null]' }])
   })
 
@@ -93,7 +93,7 @@ describe('workTurn(), for its agent,', () => {
       },
       { presentParts: () => [{ kind: 'link', url: 'https://agents.test/signed' }] },
     )
-    vi.spyOn(memory.store, 'readHistory').mockImplementation(async ({ thread, before, head, tail }) => {
+    vi.spyOn(memory.store, 'readHistory').mockImplementation(async ({ thread, beforeMessage: before, head, tail }) => {
       expect({ thread, before, head, tail }).toEqual({ thread: 1, before: 1, head: 9, tail: 80 })
       return ['user', 'assistant', 'user', 'assistant'].map((role, seq) => ({
         seq,
@@ -107,7 +107,7 @@ describe('workTurn(), for its agent,', () => {
     const asked = turn(1)
     const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } } as const
     const withFile = { ...asked, content: { ...asked.content, parts: [...asked.content.parts, file] } }
-    await workTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...noLog, info } }) }, openSignal)
+    await runTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...noLog, info } }) }, openSignal)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
     expect(receivedMessage?.history).toHaveLength(4)
     expect(receivedMessage?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])
@@ -135,7 +135,7 @@ describe('workTurn(), for its agent,', () => {
       })),
     )
     const asked = turn(1)
-    await workTurn({ ...asked, content: { ...asked.content, parts: [file, storedFile] } }, turnContext, openSignal)
+    await runTurn({ ...asked, content: { ...asked.content, parts: [file, storedFile] } }, turnContext, openSignal)
     const foreignFile = { ...file, bytes_ref: { ...file.bytes_ref, foreign: true } }
     expect(receivedMessage?.parts).toEqual([foreignFile, storedFile])
     expect(receivedMessage?.history?.map(({ parts }) => parts)).toEqual([[foreignFile], [file]])
@@ -148,10 +148,10 @@ describe('workTurn(), for its agent,', () => {
       return { ...rest, content: Object.defineProperty({ ...content }, 'raw', { get: raw, enumerable: true }) }
     }
     const benchWithoutRaw = openTurnBench(() => 'hi')
-    await workTurn(createLazyTurn(), benchWithoutRaw.turnContext, openSignal)
+    await runTurn(createLazyTurn(), benchWithoutRaw.turnContext, openSignal)
     expect(raw).not.toHaveBeenCalled()
     const benchWithRaw = openTurnBench(message => String(message.raw))
-    await workTurn(createLazyTurn(), benchWithRaw.turnContext, openSignal)
+    await runTurn(createLazyTurn(), benchWithRaw.turnContext, openSignal)
     expect(benchWithRaw.memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'octets' }])
   })
 })
@@ -167,9 +167,9 @@ test('a called agent gets the sender whom its caller names, until the store has 
     listChanges: async () => changes,
     readTurn: async () => ({ ...calledTurn, content: { ...calledTurn.content, sender } }),
   })
-  await workTurn({ ...calledTurn, content }, turnContext, openSignal)
+  await runTurn({ ...calledTurn, content }, turnContext, openSignal)
   changes = [{ seq: 7, how: 'forgotten' }]
-  await workTurn({ ...calledTurn, content }, turnContext, openSignal)
+  await runTurn({ ...calledTurn, content }, turnContext, openSignal)
   const said = memory.commits.map(({ answer }) => plainTextOf(answer.response?.parts ?? []))
   expect(said).toEqual([JSON.stringify(sender), '"nobody"'])
 })

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../test/memory-store.ts'
 import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../test/turn-bench.ts'
 import type { Agent, AgentChunk } from '../ports/agent/agent.ts'
-import { workTurn } from './turn.ts'
+import { runTurn } from './turn.ts'
 
 const usage: TokenUsage = { model: 'm', input_tokens: 10, output_tokens: 2 }
 const doubledUsage: TokenUsage = { model: 'm', input_tokens: 20, output_tokens: 4, total_tokens: 24 }
@@ -21,10 +21,10 @@ async function* breakOff(error: Error): AsyncGenerator<AgentChunk> {
 }
 
 /** Runs a turn, and returns the counted tokens and the committed answer. */
-async function runTurn(handle: Agent['handle']) {
+async function runTestTurn(handle: Agent['handle']) {
   const countUsage = vi.fn()
   const { memory, turnContext } = openTurnBench(handle, { countUsage })
-  await workTurn(turn(1), turnContext, openSignal)
+  await runTurn(turn(1), turnContext, openSignal)
   return { answer: memory.commits[0]?.answer, releases: memory.releases, counted: countUsage.mock.calls }
 }
 
@@ -48,7 +48,7 @@ describe('the usage of a turn', () => {
 
   test('does not turn silence into an answer', async () => {
     for (const handle of [() => stream({ usage: [usage] }), () => ({ usage: [usage] })]) {
-      const { answer, counted } = await runTurn(handle)
+      const { answer, counted } = await runTestTurn(handle)
       expect(answer).toEqual({
         deliveries: [],
         state: undefined,
@@ -59,25 +59,25 @@ describe('the usage of a turn', () => {
   })
 
   test('stays with the failure of an agent that throws in its stream, and counts once', async () => {
-    const { answer, counted } = await runTurn(() => breakOff(new Error('broken')))
+    const { answer, counted } = await runTestTurn(() => breakOff(new Error('broken')))
     expectNeutralFailure(answer)
     expect(answer?.response?.usage).toEqual([doubledUsage])
     expect(counted).toEqual([['echo', [doubledUsage]]])
   })
 
   test('includes a failed earlier attempt', async () => {
-    const { releases, counted } = await runTurn(() => breakOff(new Unavailable('later')))
+    const { releases, counted } = await runTestTurn(() => breakOff(new Unavailable('later')))
     expect(releases).toHaveLength(1)
     expect(counted).toEqual([['echo', [doubledUsage]]])
   })
 
   test('stays with the text of a canceled turn', async () => {
     const { memory, turnContext } = openTurnBench(() => stream({ usage: [usage] }, 'half'))
-    const keepStreamed = vi.fn()
-    Object.assign(memory.store, { keepStreamed })
+    const storeStreamedAnswer = vi.fn()
+    Object.assign(memory.store, { storeStreamedAnswer })
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('canceled'))
-    await expect(workTurn(turn(1), turnContext, openSignal)).rejects.toThrow(LeaseLost)
-    expect(keepStreamed.mock.calls[0]?.[1].body).toMatchObject({
+    await expect(runTurn(turn(1), turnContext, openSignal)).rejects.toThrow(LeaseLost)
+    expect(storeStreamedAnswer.mock.calls[0]?.[1].body).toMatchObject({
       is_incomplete: true,
       usage: [expect.objectContaining(usage)],
     })

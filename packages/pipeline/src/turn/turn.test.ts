@@ -12,9 +12,9 @@ import {
 } from '../../test/turn-bench.ts'
 import type { Agent } from '../ports/agent/agent.ts'
 import type { Channel } from '../ports/channel/channel.ts'
-import { workTurn } from './turn.ts'
+import { runTurn } from './turn.ts'
 
-describe('workTurn()', () => {
+describe('runTurn()', () => {
   test('commits the answer with the deliveries and aliases of its channel', async () => {
     const answer = await runTurnOf(() => 'hi')
     expect(answer?.response).toMatchObject({ status: 'completed', in_reply_to: 'https://peer.test/activities/1' })
@@ -128,7 +128,7 @@ describe('workTurn()', () => {
         }),
       )
     })
-    const turnEnd = workTurn(turn(1), turnContext, openSignal)
+    const turnEnd = runTurn(turn(1), turnContext, openSignal)
     await handleStart.opened
     memory.store.notify('message:2', { kind })
     memory.store.notify('message:1', { kind })
@@ -146,7 +146,7 @@ describe('workTurn()', () => {
     }
     const { memory, turnContext } = openTurnBench(handle, { system: createQuietSystem({ log }) })
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('its work is over'))
-    const worked = workTurn(turn(1), turnContext, openSignal)
+    const worked = runTurn(turn(1), turnContext, openSignal)
     await handleStart.opened
     memory.store.notify('message:1', { kind: 'canceled' })
     await worked
@@ -159,9 +159,9 @@ describe('workTurn()', () => {
     const { memory, turnContext } = openTurnBench(() => 'hi')
     const unlisten = vi.fn()
     vi.spyOn(memory.store, 'listen').mockReturnValue(unlisten)
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     vi.spyOn(memory.store, 'readHistory').mockRejectedValue(new Error('disk'))
-    await workTurn(turn(2), turnContext, openSignal)
+    await runTurn(turn(2), turnContext, openSignal)
     expect(unlisten).toHaveBeenCalledTimes(2)
   })
 
@@ -169,23 +169,23 @@ describe('workTurn()', () => {
     const { memory, turnContext } = openTurnBench(() =>
       Promise.reject(new Unavailable('No answer', { retryAfter: 90 })),
     )
-    await workTurn({ ...turn(1), attempt: 2 }, turnContext, openSignal)
+    await runTurn({ ...turn(1), attempt: 2 }, turnContext, openSignal)
     expect(memory.commits).toEqual([])
-    expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 90_000, uncounted: undefined }])
+    expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 90_000, isUncounted: undefined }])
   })
 
   test('retries only until the time limit since the first attempt, even if the agent asks for a longer wait', async () => {
     const { memory, turnContext } = openTurnBench(() =>
       Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })),
     )
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 3_600_000 }])
     expect(memory.commits).toEqual([])
   })
 
   test('fails permanently at the time limit', async () => {
     const { memory, turnContext } = openTurnBench(() => Promise.reject(new Unavailable('No answer')))
-    await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, openSignal)
+    await runTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, openSignal)
     expect(memory.releases).toEqual([])
     expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.error).toBe('No answer')
@@ -198,7 +198,7 @@ describe('workTurn()', () => {
       throw new Unavailable('No answer')
     }
     const { memory, turnContext } = openTurnBench(() => streamUntilError())
-    await workTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, openSignal)
+    await runTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, openSignal)
     expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.response?.unfinished).toEqual([
       { kind: 'text', mime: 'text/markdown', content: 'half of it' },
@@ -208,7 +208,7 @@ describe('workTurn()', () => {
   test('answers a turn as failed after its third crash, without another run', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, turnContext } = openTurnBench(handle)
-    await workTurn({ ...turn(1), crashes: 3 }, turnContext, openSignal)
+    await runTurn({ ...turn(1), crashes: 3 }, turnContext, openSignal)
     expect(handle).not.toHaveBeenCalled()
     expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer).toMatchObject({
@@ -219,7 +219,7 @@ describe('workTurn()', () => {
 
   test('answers for a removed agent', async () => {
     const { memory, turnContext } = openTurnBench(undefined)
-    await workTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, openSignal)
     expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer).toMatchObject({
       error: 'there is no such agent any more',
@@ -240,23 +240,23 @@ describe('workTurn()', () => {
   test('releases the turn without counting the attempt when the process shuts down', async () => {
     const stopController = new AbortController()
     const { memory, turnContext } = openTurnBench(() => new Promise(() => stopController.abort()))
-    await workTurn(turn(1), turnContext, stopController.signal)
+    await runTurn(turn(1), turnContext, stopController.signal)
     expect(memory.commits).toEqual([])
-    expect(memory.releases).toMatchObject([{ dueAt: receivedAt, uncounted: true }])
+    expect(memory.releases).toMatchObject([{ dueAt: receivedAt, isUncounted: true }])
   })
 
   test('does not call the agent after the shutdown', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, turnContext } = openTurnBench(handle)
-    await workTurn(turn(1), turnContext, AbortSignal.abort(new Error('shutting down')))
+    await runTurn(turn(1), turnContext, AbortSignal.abort(new Error('shutting down')))
     expect(handle).not.toHaveBeenCalled()
-    expect(memory.releases).toMatchObject([{ uncounted: true }])
+    expect(memory.releases).toMatchObject([{ isUncounted: true }])
   })
 
   test('drops the answer if another process now holds the turn', async () => {
     const { memory, turnContext } = openTurnBench(() => 'hi')
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
-    await expect(workTurn(turn(1), turnContext, openSignal)).rejects.toThrow(LeaseLost)
+    await expect(runTurn(turn(1), turnContext, openSignal)).rejects.toThrow(LeaseLost)
     expect(memory.releases).toEqual([])
   })
 })

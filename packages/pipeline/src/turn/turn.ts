@@ -32,7 +32,7 @@ import { logFieldsOf } from './trace/log-fields.ts'
 import { TurnTrace } from './trace/turn-trace.ts'
 
 /** Runs a turn: reads the history, calls `agent.handle` and commits the answer. When the process shuts down, `stopSignal` aborts, and the turn is released. */
-export async function workTurn(turn: Turn, turnContext: TurnContext, stopSignal: AbortSignal): Promise<void> {
+export async function runTurn(turn: Turn, turnContext: TurnContext, stopSignal: AbortSignal): Promise<void> {
   const { results, system } = turnContext
   const trace = new TurnTrace(turn, system, step => turnContext.noteStep?.(turn, step))
   const endListener = listenForEnd(turn, turnContext)
@@ -40,7 +40,7 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stopSignal:
   try {
     // The code that admitted the message learns of the lease at the same moment. The wait lets it follow the turn before the first pieces. Nobody
     // follows a turn that begins before its message is durable, and a wait would be too long for its transaction.
-    if (!turn.stored) await new Promise(setImmediate)
+    if (!turn.whenStored) await new Promise(setImmediate)
     draft = turn.token > 1 ? await resumeDraft(turn, turnContext) : { id: makeId(system) }
     const { answer, outcome } = await answerTurn(turn, {
       turnContext,
@@ -106,12 +106,12 @@ export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined 
 }
 
 /** Returns true if the worker has left a turn that the store had ended. By then the store has the streamed part of its answer. */
-export function isTurnLeft(notice: unknown): boolean {
+export function hasWorkerLeftTurn(notice: unknown): boolean {
   return (notice as { readonly kind?: unknown } | undefined)?.kind === 'left'
 }
 
 /** Returns true if a notice reports a note or a stage of a running turn. */
-export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice {
+export function isTurnProgress(notice: unknown): notice is NoteNotice | StageNotice {
   const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
   return kind === 'note' || kind === 'stage'
 }

@@ -7,7 +7,7 @@ type RunOneByOne = <Result>(key: string, work: () => Promise<Result>) => Promise
  * Creates a queue for each key. Work with the same key runs one at a time and in order, even after a failure; work with another key does not wait
  * for it.
  */
-export function createOneByOne(): RunOneByOne {
+export function createKeyedQueue(): RunOneByOne {
   const latestByKey = new Map<string, Promise<unknown>>()
   return async function runOneByOne(key, work) {
     const earlierRun = latestByKey.get(key)

@@ -8,7 +8,7 @@ import type { Intake } from '../ports/records/intake.ts'
 import type { Refusal } from '../ports/records/operator/refusal.ts'
 import type { ReceiveDeps } from './receive.ts'
 import { admitOwn, receive } from './receive.ts'
-import { hasRefusal, markRehearsal, recordRefusal } from './record-refusal.ts'
+import { hasRefusal, markSelfTest, recordRefusal } from './record-refusal.ts'
 
 const intake: Intake = {
   agent: 'echo',
@@ -80,14 +80,14 @@ describe('receive()', () => {
   test('withdraws messages only after it has admitted the others', async () => {
     const { reception, admit, withdraw } = openReceiveDeps()
     const withdrawal = { kind: 'forget', author: 'ada', object: 'note' } as const
-    await receive(createInbound({ withdrawals: () => [withdrawal] }), 'raw', reception)
+    await receive(createInbound({ listWithdrawals: () => [withdrawal] }), 'raw', reception)
     expect(withdraw).toHaveBeenCalledExactlyOnceWith('activitypub', [withdrawal])
     expect(withdraw.mock.invocationCallOrder[0]).toBeGreaterThan(admit.mock.invocationCallOrder[0] ?? Number.NaN)
   })
 
   test('withdraws nothing without a deletion', async () => {
     const { reception, withdraw } = openReceiveDeps()
-    await receive(createInbound({ withdrawals: () => [] }), 'raw', reception)
+    await receive(createInbound({ listWithdrawals: () => [] }), 'raw', reception)
     await receive(createInbound({}), 'raw', reception)
     expect(withdraw).not.toHaveBeenCalled()
   })
@@ -206,14 +206,14 @@ describe('recordRefusal()', () => {
   test('omits a self-test with its expected outcome, and records any other request', () => {
     const { reception, refusals } = openReceiveDeps()
     const request = {}
-    markRehearsal(request, 'refused')
+    markSelfTest(request, 'refused')
     recordRefusal(new Rejection('signature_invalid', 'Forged'), 'a2a', { ...reception, request })
     expect(hasRefusal(request)).toBe(true)
     expect(refusals).toEqual([])
     recordRefusal(new Unavailable('The disk is full'), 'a2a', { ...reception, request })
     recordRefusal(new Rejection('signature_invalid', 'Forged'), 'a2a', { ...reception, request: {} })
     const acceptedRequest = {}
-    markRehearsal(acceptedRequest, 'taken')
+    markSelfTest(acceptedRequest, 'taken')
     recordRefusal(new Rejection('expired', 'Too old'), 'a2a', { ...reception, request: acceptedRequest })
     expect(refusals.map(({ code }) => code)).toEqual(['unavailable', 'signature_invalid', 'expired'])
   })

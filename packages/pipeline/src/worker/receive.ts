@@ -47,9 +47,9 @@ export async function receive<Raw, Proven>(
       )
     }
     // Withdrawals come last, so that a request that a peer repeats still finds the messages that it withdraws.
-    const withdrawals = inbound.withdrawals?.(proven) ?? []
+    const withdrawals = inbound.listWithdrawals?.(proven) ?? []
     if (withdrawals.length > 0) await store.withdraw(inbound.name, withdrawals)
-    const unusedIntake = inbound.unused?.(proven)
+    const unusedIntake = inbound.describeUnused?.(proven)
     if (unusedIntake) recordUnused(unusedIntake, inbound.name, { ...deps, ...steps.claims() })
     return admitResults
   } catch (error) {

@@ -22,16 +22,16 @@ export interface RefusalDeps extends RefusalContext {
 }
 
 const recordedRequests = new WeakSet<object>()
-const selfTestOutcomes = new WeakMap<object, RehearsalOutcome>()
+const selfTestOutcomes = new WeakMap<object, SelfTestOutcome>()
 
 /** The expected outcome of a request of the gateway to itself. */
-export type RehearsalOutcome = 'refused' | 'taken'
+export type SelfTestOutcome = 'refused' | 'taken'
 
 /**
  * Marks a request of the gateway to itself, which is not listed if it has the expected outcome. A caller may mark
  * only a request that has proven to be such a request.
  */
-export function markRehearsal(request: object, expectedOutcome: RehearsalOutcome): void {
+export function markSelfTest(request: object, expectedOutcome: SelfTestOutcome): void {
   selfTestOutcomes.set(request, expectedOutcome)
 }
 
@@ -45,7 +45,7 @@ export function recordRefusal(error: unknown, via: ChannelName, deps: RefusalDep
   const { store, system, from, statusOf, request } = deps
   if (request) recordedRequests.add(request)
   if (request && selfTestOutcomes.get(request) === 'refused' && error instanceof Rejection) return
-  const { code, reason } = codeRefusal(error)
+  const { code, reason } = classifyRefusal(error)
   const { endpoint, claimed_sender, agent, peer_id } = deps
   const context = { endpoint, status: statusOf?.(error), claimed_sender, agent, peer_id }
   if (!store.refuse({ at: isoTime(system.now()), via, from, code, reason, ...context })) return
@@ -66,7 +66,7 @@ export function recordUnused({ code, reason, agent }: UnusedIntake, via: Channel
 }
 
 /** Returns the code and the reason that the operator's list shows for an error. */
-export function codeRefusal(error: unknown): { readonly code: RefusalCode; readonly reason: string } {
+export function classifyRefusal(error: unknown): { readonly code: RefusalCode; readonly reason: string } {
   if (error instanceof Rejection) return { code: error.code, reason: error.message }
   if (error instanceof Unavailable) return { code: 'unavailable', reason: error.message }
   return { code: 'internal', reason: 'a fault of the gateway: its log has it' }

@@ -37,7 +37,7 @@ function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Send
   const { state } = settlement
   const error = settlement.state === 'sent' ? undefined : settlement.error
   const fields = { correlation_id: correlationId, delivery: id, via, to, attempt, state, error }
-  if (settlement.state === 'later' && settlement.uncounted) log.debug(fields, 'delivery postponed')
+  if (settlement.state === 'later' && settlement.isUncounted) log.debug(fields, 'delivery postponed')
   else log.info(fields, 'delivery settled')
 }
 

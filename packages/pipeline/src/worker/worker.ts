@@ -24,7 +24,7 @@ const maxSleepMs = 1_000
 
 export interface Worker {
   /** Resolves once the turns of this agent that run now have ended. */
-  untilTurnsEnd(agent: string): Promise<void>
+  waitForTurns(agent: string): Promise<void>
   /** Counts the turns of this agent that run now, except those that wait for another agent. */
   countTurns(agent: string): number
   /** Leases no more work, lets running work finish for `graceMs`, then releases its leases. If it is called again, the shorter time counts. */
@@ -67,7 +67,7 @@ export function startWorker(
   void watchClock(workerState)
   void leaseRenewal.renewUntilStopped(abandonController.signal)
   return {
-    async untilTurnsEnd(agent) {
+    async waitForTurns(agent) {
       const [turns] = pools.leasingPools
       await Promise.all([...turns.running].map(([turn, end]) => turn.agent === agent && end))
     },
@@ -101,7 +101,7 @@ function wakeFor(kinds: unknown, { byKind }: WorkerPools): void {
 async function watchClock({ store, system, pools, stopSignal }: WorkerState): Promise<void> {
   while (!stopSignal.aborted) {
     for (const pool of pools.allPools) pool.wake()
-    const dueAt = await store.nextDue().catch(() => undefined)
+    const dueAt = await store.findNextDueAt().catch(() => undefined)
     const waitMs = dueAt === undefined ? maxSleepMs : Math.min(maxSleepMs, Math.max(50, dueAt - system.now()))
     await system.sleep(waitMs, stopSignal)
   }

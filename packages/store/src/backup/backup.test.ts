@@ -205,7 +205,7 @@ describe('a restore', () => {
     await admit(store, 'm3', 3)
     await store.close()
     await expect(restoreTo(file, folder)).rejects.toThrow('there is a database already')
-    const { replaced = '' } = await restoreTo(file, folder, true)
+    const { replacedFolder: replaced = '' } = await restoreTo(file, folder, true)
     const restored = await openRestored(file)
     expect(await restored.findMessage('m3')).toBeUndefined()
     await restored.close()

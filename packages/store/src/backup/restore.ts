@@ -25,7 +25,7 @@ interface RestoreRequest {
 interface RestoreSummary {
   readonly manifest: BackupManifest
   /** The folder with the database that was moved aside, if there was one. */
-  readonly replaced?: string | undefined
+  readonly replacedFolder?: string | undefined
 }
 
 /** The suffixes that the names of the files of a database have. */
@@ -59,7 +59,7 @@ export async function restoreSqlite({ folder, path, isReplacing, now }: RestoreR
     markRestored(join(stagingPath, databaseName), now())
     const replaced = existingPaths.length > 0 ? await putAside(path, existingPaths, now()) : undefined
     await installCopy(stagingPath, path)
-    return { manifest, replaced }
+    return { manifest, replacedFolder: replaced }
   } finally {
     await rm(stagingPath, { recursive: true, force: true })
     unlock()

@@ -12,7 +12,7 @@ import type { BlobTable } from './blob-table.ts'
 export function createFileAttacher(
   { db, write, files }: StoreContext,
   tables: { readonly entries: EntryTable; readonly blobs: BlobTable },
-): Pick<WorkStore, 'keepFiles'> {
+): Pick<WorkStore, 'attachFiles'> {
   const selectLease = db.prepare(
     'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
@@ -30,7 +30,7 @@ export function createFileAttacher(
   }
 
   return {
-    async keepFiles(turn, linkedFiles) {
+    async attachFiles(turn, linkedFiles) {
       const leasedTurns = await files.retainDuring(linkedFiles, () =>
         write(() => {
           if (!selectLease.get(turn.message, turn.token)) return 0

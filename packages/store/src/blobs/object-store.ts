@@ -1,7 +1,7 @@
 // Stores the files of owners, with their bytes in the database or in a storage outside.
 import { hash } from 'node:crypto'
 import type { ByteStore, ObjectStore, StoredObject, UnreachableObject } from '@postern/message'
-import { leastObjectBytes, Rejection, Unavailable } from '@postern/message'
+import { minObjectBytes, Rejection, Unavailable } from '@postern/message'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -45,7 +45,7 @@ export function createObjectStore({ db, write, now, scrub, log }: StoreContext, 
       const createNameTakenError = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
       const checkQuota = () => {
         const usedBytes = Number.isFinite(maxOwnerBytes) ? table.sumBytes(owner) : 0
-        if (usedBytes + Math.max(object.size, leastObjectBytes) <= maxOwnerBytes) return
+        if (usedBytes + Math.max(object.size, minObjectBytes) <= maxOwnerBytes) return
         throw new Rejection(
           'too_large',
           `Cannot store object: with it there would be more than ${maxOwnerBytes} bytes of yours`,
@@ -141,7 +141,7 @@ function createObjectTable(db: Sql) {
   )
   const removeOne = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
   const sumSizes = db.prepare<{ bytes: number }>(
-    `SELECT coalesce(sum(max(size, ${leastObjectBytes})), 0) AS bytes FROM objects WHERE owner = ?`,
+    `SELECT coalesce(sum(max(size, ${minObjectBytes})), 0) AS bytes FROM objects WHERE owner = ?`,
   )
   const toStoredObject = (row: ObjectRow | undefined): StoredObject | undefined => {
     if (!row) return undefined

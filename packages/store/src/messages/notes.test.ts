@@ -53,29 +53,29 @@ async function openTurn() {
 
 const asked = ['user', undefined]
 
-test('keepStreamed() stores the text of a canceled turn once, and no agent reads it (C-18)', async () => {
+test('storeStreamedAnswer() stores the text of a canceled turn once, and no agent reads it (C-18)', async () => {
   const { store, turn, read } = await openTurn()
   await store.cancelTask(task)
-  await store.keepStreamed(turn, note)
-  await store.keepStreamed(turn, note)
+  await store.storeStreamedAnswer(turn, note)
+  await store.storeStreamedAnswer(turn, note)
   expect(await read()).toEqual([asked, ['assistant', true]])
-  const past = { thread: turn.thread, before: Number.MAX_SAFE_INTEGER }
+  const past = { thread: turn.thread, beforeMessage: Number.MAX_SAFE_INTEGER }
   expect(await store.readNotes({ ...past, limit: 10 })).toEqual([])
   expect(await store.readHistory({ ...past, head: 0, tail: 10 })).toHaveLength(1)
   await store.close()
 })
 
-test('keepStreamed() stores nothing for a turn that continues, has an answer, or has another worker', async () => {
+test('storeStreamedAnswer() stores nothing for a turn that continues, has an answer, or has another worker', async () => {
   const { store, turn, read } = await openTurn()
-  await store.keepStreamed(turn, note)
+  await store.storeStreamedAnswer(turn, note)
   expect(await read()).toEqual([asked])
   await store.commit(turn, { deliveries: [] })
-  await store.keepStreamed(turn, note)
+  await store.storeStreamedAnswer(turn, note)
   expect(await read()).toEqual([asked])
   await store.close()
   const other = await openTurn()
   await other.store.cancelTask(task)
-  await other.store.keepStreamed({ ...other.turn, token: other.turn.token + 1 }, note)
+  await other.store.storeStreamedAnswer({ ...other.turn, token: other.turn.token + 1 }, note)
   expect(await other.read()).toEqual([asked])
   await other.store.close()
 })

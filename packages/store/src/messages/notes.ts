@@ -194,7 +194,7 @@ export function createNoteLookup({
      ORDER BY answers DESC, seq DESC LIMIT +?4`,
   )
   return {
-    readNotes: async ({ thread, before, limit, speakers = [] }) =>
+    readNotes: async ({ thread, beforeMessage: before, limit, speakers = [] }) =>
       read
         .all(thread, before, formatJson(speakers), limit)
         .reverse()
@@ -208,13 +208,13 @@ export function createNoteLookup({
 export function createStreamedAnswers(
   { db, write }: StoreContext,
   { notes: table }: { readonly notes: NoteTable },
-): Pick<WorkStore, 'keepStreamed'> {
+): Pick<WorkStore, 'storeStreamedAnswer'> {
   const findCanceled = db.prepare<{ thread_id: number }>(
     `SELECT t.thread_id FROM turns t JOIN tasks k ON k.id = t.task_id AND k.state = 'canceled'
      WHERE t.message = ? AND t.lease_token = ? AND t.ended_at IS NOT NULL`,
   )
   return {
-    async keepStreamed({ message, token, task, content, thread }, note) {
+    async storeStreamedAnswer({ message, token, task, content, thread }, note) {
       const draft = draftNote(note, content.recipient)
       await write(
         batch => {

@@ -1,4 +1,4 @@
-// Adds the member `raw` to a message, which is loaded and decoded when it is first read.
+// Adds the member `raw` to a message. The first reader loads and decodes it.
 import { isUtf8 } from 'node:buffer'
 import type { NormalizedMessage } from '@postern/message'
 import type { Intake } from '@postern/pipeline'

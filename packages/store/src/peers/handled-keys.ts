@@ -1,4 +1,4 @@
-// Stores digests of the keys of deleted messages, so that a repeated message is not answered again.
+// Stores digests of the keys of deleted messages, so that a repeated message gets no second answer.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import type { Sql } from '../sql/sql.ts'

@@ -1,12 +1,12 @@
 // Accepts keys that may be used only once, such as codes and nonces.
 import { hash } from 'node:crypto'
-import type { OnceStore } from '@postern/pipeline'
+import type { SingleUseStore } from '@postern/pipeline'
 import { rowLocksOf } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 /** Creates the store of single-use keys. A key is stored as its hash. Each insertion removes two expired keys, so the table shrinks again. */
-export function createSingleUseStore({ db, write, now }: StoreContext): OnceStore {
+export function createSingleUseStore({ db, write, now }: StoreContext): SingleUseStore {
   const insertKey = db.prepare(
     'INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < ?',
   )

@@ -78,7 +78,7 @@ function preparePersonForgetter(
   }
 
   return async (forgetting): Promise<ForgetPersonResult> => {
-    const { agent, addresses, except: exceptMessage = 0, isOwn = exceptMessage > 0 } = forgetting
+    const { agent, addresses, exceptMessage = 0, isOwn = exceptMessage > 0 } = forgetting
     const { persons, keys, addresses: personAddresses } = links.find({ agent, addresses })
     const personFilter = createPersonFilter(agent, personAddresses, context.channels)
     const { messages, threads, authors } = await deleteMessages(personFilter, exceptMessage)

@@ -17,7 +17,9 @@ interface KnownPeople {
 
 export interface KnownPeopleReader {
   /** Reads the senders of a slice of messages after this number. `last` is the end of the slice. Returns undefined if there are no more messages. */
-  readSenders(after: number): Promise<{ readonly persons: readonly PersonRecord[]; readonly last: number } | undefined>
+  readSenders(
+    after: number,
+  ): Promise<{ readonly persons: readonly PersonRecord[]; readonly lastNumber: number } | undefined>
   /** Reads the people whom the store knows from other data than messages. */
   readOtherPeople(): Promise<KnownPeople>
 }
@@ -43,7 +45,7 @@ export function createKnownPeopleReader(context: StoreContext): KnownPeopleReade
       const last = await readAfterWait(context.db, () => getQueries().findNewest.get()?.seq ?? 0)
       if (after >= last) return undefined
       const rows = await readAfterWait(context.db, () => getQueries().listSenders.all(after, after + sliceSize))
-      return { persons: rows.map(readPerson), last: after + sliceSize }
+      return { persons: rows.map(readPerson), lastNumber: after + sliceSize }
     },
     async readOtherPeople() {
       const otherPersonRows = await readAfterWait(context.db, () => getQueries().listOtherPersons.all())

@@ -108,7 +108,7 @@ export function createLinkCodeTable(
       const proof = { requestedIn: code.message, confirmedIn: message, notice, at: now }
       const personsBefore = people.describeAll(agent, [askerKey, code.target])
       if (!links.join(agent, [askerKey, code.target], proof)) return { outcome: 'full' }
-      queueEvent(batch, { kind: 'link', before: personsBefore, after: people.describeAll(agent, [askerKey]) }, events)
+      queueEvent(batch, { kind: 'link', personsBefore, personsAfter: people.describeAll(agent, [askerKey]) }, events)
       return { outcome: 'linked', target: readPersonKey(code.target), notice }
     },
     forget: removal.forget,

@@ -1,7 +1,7 @@
 // Lists the conversations of a person.
 import type { ChannelName, Json, Part } from '@postern/message'
 import { plainTextOf } from '@postern/message'
-import type { OwnThread, OwnThreadStore, OwnThreads } from '@postern/pipeline'
+import type { OwnThread, OwnThreadFilter, OwnThreadStore } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import { entriesWithMessage, fromChatCondition, ownMessageCondition } from '../threads/person-messages.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -35,7 +35,7 @@ export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThread
     `SELECT m.target FROM ${selectOwnEntries(channels)} AND e.kind = 'message' AND NOT (${fromChatCondition(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
-  function findOwnRow(filter: OwnThreads, thread: number): ThreadRow | undefined {
+  function findOwnRow(filter: OwnThreadFilter, thread: number): ThreadRow | undefined {
     const row = Number.isSafeInteger(thread) ? find.get(thread, filter.agent) : undefined
     return row && isOwnThread(row, filter, channels) ? row : undefined
   }
@@ -111,7 +111,7 @@ function createThreadDescriber({ db, channels }: OwnThreadDeps) {
 /** Returns true if the person began the thread, or the thread is in a scope of theirs. */
 function isOwnThread(
   { channel: via, scope, begun_by }: ThreadRow,
-  { scopes, subjects }: OwnThreads,
+  { scopes, subjects }: OwnThreadFilter,
   channels: StoreContext['channels'],
 ): boolean {
   if (begun_by && subjects.includes(begun_by)) return true

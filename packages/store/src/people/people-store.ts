@@ -101,7 +101,7 @@ function createUnlink(
       )
       queueEvent(
         batch,
-        { kind: 'unlink', before: personsBefore, after: people.describeAll(agent, keys, subjects) },
+        { kind: 'unlink', personsBefore, personsAfter: people.describeAll(agent, keys, subjects) },
         events,
       )
     }

@@ -46,7 +46,7 @@ export function createPersonHistory({
     })
 
   return async request => {
-    const { before, head, tail, thread: currentThread, speakers = [] } = request
+    const { beforeMessage: before, head, tail, thread: currentThread, speakers = [] } = request
     const threadIds = findThreads(request)
     const threads =
       currentThread === undefined || threadIds.includes(currentThread) ? threadIds : [currentThread, ...threadIds]

@@ -34,7 +34,7 @@ export interface PostgresStoreOptions {
   /** True if the store only reads. The server then also refuses writes. */
   readonly readsOnly?: boolean | undefined
   /** The maximum time for which a call waits for a server that does not answer, ms. The default is 10 seconds. */
-  readonly patienceMs?: number | undefined
+  readonly maxWaitMs?: number | undefined
 }
 
 /**
@@ -48,8 +48,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { handledSecret, clock: reading } = preparedDatabase
   const clock = options.now ? { now: options.now } : createServerClock(reading)
   const { db, openWriter, notices, notifyOthers, opened, release } = connectPostgres({ ...options, clock })
-  const calls = createStoreCalls(db, options.patienceMs)
-  const operatorCalls = createStoreCalls({ read: db.readForOperators }, options.patienceMs)
+  const calls = createStoreCalls(db, options.maxWaitMs)
+  const operatorCalls = createStoreCalls({ read: db.readForOperators }, options.maxWaitMs)
   const store = assembleStore({
     db,
     openWriter: readsOnly ? () => refusingWriter : openWriter,

@@ -38,7 +38,7 @@ export function createContinuedTurns(): ContinuedTurns {
       const { storedSignal } = continuedTurn
       // The worker handles the rejection. This handler only prevents an unhandled rejection.
       storedSignal.promise.catch(() => undefined)
-      const turn: Turn = { ...leasedTurn, stored: storedSignal.promise }
+      const turn: Turn = { ...leasedTurn, whenStored: storedSignal.promise }
       turns.set(turn, continuedTurn)
       const settle = (currentBatch: Batch) => {
         currentBatch.begins.push(() => settleStored(continuedTurn))

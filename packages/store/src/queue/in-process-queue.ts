@@ -58,7 +58,7 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
     endPoll(batch, { consumer: requester }, { work, readyCount, heldByOthers }) {
       if (!requester) return
       for (const item of work) requester.reserveSlot(item)
-      requester.endPoll({ leased: work.length, readyCount, heldByOthers })
+      requester.endPoll({ leasedCount: work.length, readyCount, heldByOthers })
       batch.ifUndone.push(() => work.forEach(requester.undoLease))
     },
   }

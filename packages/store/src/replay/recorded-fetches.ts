@@ -1,4 +1,4 @@
-// Records the results of the lookups that messages caused, so that these messages can be replayed.
+// Records the results of the lookups that messages caused, for replays of these messages.
 import { hash } from 'node:crypto'
 import type { Json } from '@postern/message'
 import type { Authorship, Lookup, ReplayStore } from '@postern/pipeline'

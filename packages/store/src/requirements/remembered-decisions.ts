@@ -7,9 +7,9 @@ import type {
   RequirementRecord,
 } from '@postern/pipeline'
 import {
+  formatDeciderKey,
   listRememberedIds,
   maxRememberedDecisions,
-  personKeyOf,
   planRemembered,
   rememberedDecisionSchema,
   rememberedKind,
@@ -50,7 +50,7 @@ export function createRememberedTable(db: Sql): RememberedTable {
       if (!plannedRecord) return
       const { recordKey, value, expiresAt } = plannedRecord
       const [kind, owner, key] = [recordKey.kind, recordKey.owner, recordKey.key] as const
-      const person = personKeyOf(asker.channel, requirement.address)
+      const person = formatDeciderKey(asker.channel, requirement.address)
       // A decision for one conversation is deleted with the conversation.
       const message = value.scope === 'conversation' ? requirement.message : null
       queries.remove.run(kind, owner, key)

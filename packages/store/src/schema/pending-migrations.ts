@@ -35,8 +35,8 @@ interface PendingDatabase {
 /** Refuses a database that needs migrations, because only the start of a gateway may run them. @throws ConfigError */
 export function refusePendingMigrations({ key, name, pending }: PendingDatabase): void {
   if (pending === undefined) return
-  throw new ConfigError(key, `${name} is of an earlier release: ${pending}`, pendingFix)
+  throw new ConfigError(key, `${name} is of an earlier release: ${pending}`, pendingMigrationsAdvice)
 }
 
-export const pendingFix: string =
+export const pendingMigrationsAdvice: string =
   'Back the data up, then start the gateway of this release. Until then, only the release that wrote the data reads it.'

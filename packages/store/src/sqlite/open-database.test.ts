@@ -110,7 +110,7 @@ test('two stores on one file accept a message once and create a secret once', as
   const admitted = await Promise.all([one, two, one, two].map(store => store.admit(sketchIntake('m1'), 'c')))
   expect(admitted.map(({ outcome }) => outcome).toSorted()).toEqual(['accepted', 'duplicate', 'duplicate', 'duplicate'])
   const secrets = await Promise.all(
-    [one, two].map((store, index) => store.secret('key', async () => `secret ${index}`)),
+    [one, two].map((store, index) => store.readOrCreateSecret('key', async () => `secret ${index}`)),
   )
   expect(new Set(secrets).size).toBe(1)
   const turns = await Promise.all([one, two].map(store => store.leaseTurns(leaseRequest)))

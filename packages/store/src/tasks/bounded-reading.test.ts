@@ -46,7 +46,7 @@ test('readHistory() marks an oversized entry without reading it', async () => {
   await ask(store, 'm1', megabyte)
   await ask(store, 'm2', 'short')
   const { thread, message: before } = await hear(store, 'm3', 'now')
-  const entries = await store.readHistory({ thread, before, head: 2, tail: 10 })
+  const entries = await store.readHistory({ thread, beforeMessage: before, head: 2, tail: 10 })
   const texts = entries.map(({ parts: [first] }) => first?.kind === 'text' && first.content)
   expect(texts).toEqual(['[too long to be recalled]', 'go on', 'short', 'go on'])
 })

@@ -40,7 +40,7 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
   const removeTask = createTaskRemoval(db, tables.tasks)
   const taskBytes = createTaskBytes(db)
   const isWithinBudget = (batch: Batch, expiry: TaskExpiry) =>
-    'bytes' in expiry && taskBytes.read(batch, expiry.owner) <= expiry.bytes
+    'maxBytes' in expiry && taskBytes.read(batch, expiry.owner) <= expiry.maxBytes
 
   function removeTaskMessages(batch: Batch, task: TaskPosition, limit: number): number {
     const messages = findMessages.all(task.id, formatCancelKey(task.id), limit)
@@ -99,8 +99,8 @@ function createNextTaskList(db: Sql): (expiry: TaskExpiry) => readonly TaskPosit
     `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${removableTaskSql} ORDER BY t.updated_at, t.native_id LIMIT +?`,
   )
   return expiry => {
-    if ('before' in expiry) return findOldest.all(expiry.before, expiry.limit)
-    if ('bytes' in expiry) return findOldestOf.all(expiry.owner, expiry.limit)
+    if ('unchangedSince' in expiry) return findOldest.all(expiry.unchangedSince, expiry.limit)
+    if ('maxBytes' in expiry) return findOldestOf.all(expiry.owner, expiry.limit)
     return selectOverCount.all(expiry.owner, expiry.maxTasks, expiry.limit)
   }
 }

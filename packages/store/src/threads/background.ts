@@ -30,7 +30,7 @@ export interface BackgroundDeps {
 export function createBackgroundStore(
   { db, write, now }: StoreContext,
   tables: BackgroundDeps,
-): Pick<WorkStore, 'addBackground' | 'knows'> {
+): Pick<WorkStore, 'addBackground' | 'hasEntry'> {
   const selectLease = db.prepare(
     'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
@@ -66,7 +66,7 @@ export function createBackgroundStore(
       })
       refuseLostLease(leasedTurns, `turn ${turn.message}`)
     },
-    knows: async (turn, id) => hasEntry(turn, id),
+    hasEntry: async (turn, id) => hasEntry(turn, id),
   }
 }
 

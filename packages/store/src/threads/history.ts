@@ -35,7 +35,7 @@ export function createHistoryLookup({
     `${selectEntries} AND ${position} >= ?4 ORDER BY ${position} DESC, seq DESC LIMIT +?5`,
   )
   return {
-    async readHistory({ thread, before, head, tail, speakers = [] }) {
+    async readHistory({ thread, beforeMessage: before, head, tail, speakers = [] }) {
       const readers = formatJson(speakers)
       const headRows = head > 0 ? readHead.all(thread, before, readers, head) : []
       const isWhole = head > headRows.length

@@ -161,7 +161,10 @@ describe('bindStore()', () => {
       await answer(store, [text('re')])
     }
     await store.admit(createIntake('newest', [text('two')]), 'c2')
-    expect(await store.expireTasks({ before: time + 1_000_000, limit: 10 })).toEqual({ removed: 1, isDone: true })
+    expect(await store.expireTasks({ unchangedSince: time + 1_000_000, limit: 10 })).toEqual({
+      removed: 1,
+      isDone: true,
+    })
     expect(await store.findTask({ owner: 'web:ann', id: 'run' })).toBeDefined()
     expect(await store.findTask({ owner: 'other', id: 'run' })).toBeUndefined()
     await store.close()
@@ -179,9 +182,12 @@ describe('bindStore()', () => {
     const said = async () => (await transcript.read(thread)).map(({ content }) => content)
     expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('secret')] }])
     const planned = { deliveries: [] }
-    await store.act([{ kind: 'edit', response: { ...response, parts: [text('better')] }, deliveryPlan: planned }], 'c2')
+    await store.storeActions(
+      [{ kind: 'edit', response: { ...response, parts: [text('better')] }, deliveryPlan: planned }],
+      'c2',
+    )
     expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('better')] }])
-    await store.act([{ kind: 'delete', response: response.id, deliveryPlan: planned }], 'c3')
+    await store.storeActions([{ kind: 'delete', response: response.id, deliveryPlan: planned }], 'c3')
     expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [] }])
     await store.close()
   })
@@ -216,7 +222,7 @@ describe('bindStore()', () => {
       ['tool_result', 'a', undefined],
       ['text', 'b', 2],
     ])
-    await store.act([{ kind: 'delete', response: 're-m1', deliveryPlan: { deliveries: [] } }], 'c2')
+    await store.storeActions([{ kind: 'delete', response: 're-m1', deliveryPlan: { deliveries: [] } }], 'c2')
     expect(JSON.stringify(await store.transcript.read(thread))).not.toMatch(/navigate|Here is b|gone/)
     expect(JSON.stringify((await store.findResponse('re-m1'))?.response)).not.toMatch(/navigate|activeAgent/)
     await store.close()

@@ -137,7 +137,7 @@ test('a store that closes while it reconnects leaves no connection behind', asyn
   const url = makeDatabase()
   const proxy = await openProxy(url)
   const store = await open(proxy.url)
-  await store.nextDue()
+  await store.findNextDueAt()
   // Each new connection waits for this lock, shared. An exclusive waiter gets it before those that come later.
   const lock = lockNumberOf(`${schemaOf(url)} one`)
   const holder = new pg.Client(testServer.url)
@@ -163,7 +163,7 @@ test('a closing store answers its earlier calls, and drops later notes', async (
   process.on('unhandledRejection', note)
   const store = await open(makeDatabase())
   const asked = [
-    store.secret('key', async () => 'made'),
+    store.readOrCreateSecret('key', async () => 'made'),
     store.listTasks({ owner: 'peer', limit: 3 }),
     store.checkWork(),
   ]

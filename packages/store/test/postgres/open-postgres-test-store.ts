@@ -28,7 +28,7 @@ export async function openPostgresTestStore({
   const url = makeDatabase()
   let time = Date.UTC(2026, 5, 1)
   const open = () =>
-    openPostgresStore({ channels: sketchedChannels, url, now: () => time, log: discardLog, patienceMs })
+    openPostgresStore({ channels: sketchedChannels, url, now: () => time, log: discardLog, maxWaitMs: patienceMs })
   return {
     url,
     store: await open(),

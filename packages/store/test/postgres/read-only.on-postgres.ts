@@ -28,7 +28,7 @@ test('a store with readsOnly can read, and refuses to write', async () => {
   expect((await read.records.get(recordKey))?.value).toEqual({ text: 'hello' })
   expect((await read.openSecret('people')).list()).toEqual(ring.list())
   await expect(read.records.put(recordKey, { text: 'other' })).rejects.toBeInstanceOf(Unavailable)
-  await expect(read.secret('a-key', async () => 'new')).rejects.toBeInstanceOf(KeyNotMade)
+  await expect(read.readOrCreateSecret('a-key', async () => 'new')).rejects.toBeInstanceOf(KeyNotMade)
   expect(await askServer(`SELECT count(*)::int AS held FROM "${schemaOf(url)}".gateways`)).toEqual([{ held: 0 }])
   await read.close()
   const again = await open(url)

@@ -112,7 +112,7 @@ describe('openPostgresStore() explains what is wrong with', () => {
 test('gateways that start together create the tables once', async () => {
   const url = makeDatabase()
   const stores = await Promise.all([open(url), open(url), open(url)])
-  expect(await Promise.all(stores.map(store => store.secret('key', async () => 'made')))).toEqual([
+  expect(await Promise.all(stores.map(store => store.readOrCreateSecret('key', async () => 'made')))).toEqual([
     'made',
     'made',
     'made',
@@ -137,10 +137,10 @@ test('a gateway stops writing when a newer release changes the tables, and says 
   const told: string[] = []
   const onUnusable = (error: ConfigError) => told.push(error.message)
   const store = await openPostgresStore({ channels: sketchedChannels, url, now: Date.now, log: discardLog, onUnusable })
-  await store.secret('before', async () => 'kept')
+  await store.readOrCreateSecret('before', async () => 'kept')
   await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
   const refused = new Unavailable('Cannot store: this gateway is about to be replaced', { retryAfter: 5 })
-  await expect(store.secret('after', async () => 'lost')).rejects.toThrow(refused)
+  await expect(store.readOrCreateSecret('after', async () => 'lost')).rejects.toThrow(refused)
   await expect(store.checkWork()).rejects.toThrow(refused)
   expect(told).toEqual([
     'store: a newer release has changed the tables of the database while this one ran. Start that release here, too.',
@@ -200,7 +200,7 @@ describe('a PostgreSQL connection', () => {
     await expect(store.hasSecret('none')).rejects.toThrow(
       new Unavailable('Cannot store: the database does not answer now', { retryAfter: 5 }),
     )
-    await expect(store.secret('key', async () => 'made')).rejects.toThrow(Unavailable)
+    await expect(store.readOrCreateSecret('key', async () => 'made')).rejects.toThrow(Unavailable)
     await store.close()
     await expect(store.hasSecret('none')).rejects.toThrow('closed')
   })
@@ -211,7 +211,7 @@ test('a process with an idle store ends without closing it, and one that closes 
     import { openPostgresStore } from '${new URL('../../src/postgres/index.ts', import.meta.url).href}'
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const store = await openPostgresStore({ channels: [], url: process.env.STORE_URL, now: Date.now, log, holder: 'one' })
-    console.log(await store.nextDue())
+    console.log(await store.findNextDueAt())
     const begun = performance.now()
     process.on('exit', () => console.log(performance.now() - begun < 10_000 ? 'at once' : 'late'))
     ${end}`

@@ -1,5 +1,5 @@
 // Opens the state that all users of a client share, and stores bans of clients.
-import { createOneByOne } from '@postern/pipeline'
+import { createKeyedQueue } from '@postern/pipeline'
 import type { BusEvent } from '../bus/bus.ts'
 import { openSwarmHistory } from '../conversation/history.ts'
 import { openNavigation } from '../conversation/navigation.ts'
@@ -19,7 +19,7 @@ export async function openSwarmClientState(
   deps: SwarmDeps,
   clientId: string,
 ): Promise<SwarmClientState> {
-  const oneByOne = createOneByOne()
+  const oneByOne = createKeyedQueue()
   return {
     clientId,
     history: await openSwarmHistory(deps, spec.swarmName, clientId),

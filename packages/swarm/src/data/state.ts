@@ -1,7 +1,7 @@
 // Stores a JSON value for one client or for all clients.
 import type { Json } from '@postern/message'
 import { Unavailable } from '@postern/message'
-import { createOneByOne } from '@postern/pipeline'
+import { createKeyedQueue } from '@postern/pipeline'
 import type { RecordKey, RecordStore } from '@postern/transcript'
 import { copyJson } from '@postern/transcript'
 import type { DataContext } from './data-context.ts'
@@ -102,7 +102,7 @@ export function openSharedRecord<Value extends Json>(
   records: Pick<RecordStore, 'get' | 'insert' | 'swap' | 'remove'>,
   recordKey: RecordKey,
 ): SharedRecord<Value> {
-  const oneByOne = createOneByOne()
+  const oneByOne = createKeyedQueue()
 
   return {
     read: async () => (await records.get(recordKey))?.value as Value | undefined,

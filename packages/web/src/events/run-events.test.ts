@@ -5,7 +5,7 @@ import { EventSchema } from '@ag-ui/core/schemas'
 import type { NormalizedResponse, Part } from '@postern/message'
 import { collectAnswer, completeResponse } from '@postern/pipeline'
 import { drawCount } from '@postern/testing/scale'
-import { groupParts, nameSaid } from '@postern/transcript'
+import { groupParts, nameTextMessage } from '@postern/transcript'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { writeBlocks } from '../render.ts'
@@ -226,7 +226,7 @@ function play({ chunks, ending }: Script, response: NormalizedResponse): readonl
 function messagesOf({ id, parts }: NormalizedResponse): readonly Message[] {
   const groups = groupParts(parts).filter(([first]) => first.kind !== 'tool_call')
   const messages = groups.map((group, at) => ({
-    id: nameSaid(id, at + 1),
+    id: nameTextMessage(id, at + 1),
     role: 'assistant' as const,
     content: writeBlocks(group, undefined),
   }))

@@ -3,7 +3,7 @@ import type { Event, TextMessageStartEvent } from '@ag-ui/core'
 import { EventType } from '@ag-ui/core'
 import type { NormalizedResponse, Part } from '@postern/message'
 import { isFilePart } from '@postern/message'
-import { hasNoWords, nameSaid, standsAlone } from '@postern/transcript'
+import { isEmptyText, nameTextMessage, standsAlone } from '@postern/transcript'
 import type { FileAddress, FileView } from '../render.ts'
 import { blockBreak, listFiles, writeBlock, writeBlocks } from '../render.ts'
 
@@ -112,7 +112,7 @@ export function createRunTextWriter({ emit, speaker, fileAddress }: TextWriterDe
 function writePart(part: Part, responseId: string, text: OpenAnswerText): void {
   text.isWithheld ||= isFilePart(part) || (part.kind === 'text' && part.mime === 'text/html')
   if (standsAlone(part)) text.isSplit = true
-  if (hasNoWords(part) && text.isSplit) return
+  if (isEmptyText(part) && text.isSplit) return
   text.hasWaitingPart = text.isWithheld
   if (text.isWithheld) return
   if (text.isSplit) beginMessage(responseId, text)
@@ -170,7 +170,7 @@ function writeDelta(delta: string, text: OpenAnswerText): void {
 }
 
 function startMessage({ emit, speaker, speakers, responseId = '', texts }: OpenAnswerText): string {
-  const messageId = nameSaid(responseId, texts.length)
+  const messageId = nameTextMessage(responseId, texts.length)
   const start: Unstamped<TextMessageStartEvent> = {
     type: EventType.TEXT_MESSAGE_START,
     messageId,

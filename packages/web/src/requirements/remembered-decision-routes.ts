@@ -1,6 +1,6 @@
 // Lists and revokes the decisions that the gateway remembers for a person.
 import type { ListedDecision } from '@postern/pipeline'
-import { personKeyOf } from '@postern/pipeline'
+import { formatDeciderKey } from '@postern/pipeline'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
@@ -42,7 +42,7 @@ async function listOwnDecisions(
 ): Promise<readonly ListedDecision[]> {
   const person = isLinking(agent) ? await store.findPerson(agent, { via: 'web', address, subject: owner }) : undefined
   const addresses = [{ via: 'web', address }, ...(person?.addresses ?? [])]
-  const persons = [...new Set(addresses.map(({ via, address }) => personKeyOf(via, address)))]
+  const persons = [...new Set(addresses.map(({ via, address }) => formatDeciderKey(via, address)))]
   const decisions = await store.listRemembered({ agent, persons, limit: maxListedDecisions })
   return decisions.filter(({ approver }) => approver === 'sender')
 }

@@ -1,7 +1,7 @@
 // Follows a turn from its admission to its end.
 import type { NormalizedResponse, Part, PartialResponse, System, TurnAborted } from '@postern/message'
 import type { NoteNotice, SettledTask, StageNotice, Store } from '@postern/pipeline'
-import { isTurnNews, readAbortKind } from '@postern/pipeline'
+import { isTurnProgress, readAbortKind } from '@postern/pipeline'
 import type { AnswerDetails } from '../events/run-events.ts'
 
 /** A turn with an answer that a client follows. */
@@ -103,7 +103,7 @@ export function followTurn(watchedTurn: WatchedTurn, watcher: TurnWatcher, deps:
 
 function handleNotice(notice: Notice | undefined, turn: FollowedTurn): void {
   if (notice?.kind === 'part') handlePiece(notice, turn)
-  else if (isTurnNews(notice)) turn.watcher.writeNote(notice)
+  else if (isTurnProgress(notice)) turn.watcher.writeNote(notice)
   else if (notice?.kind === 'settled' || readAbortKind(notice)) handleEnd(notice, turn)
 }
 

@@ -2,7 +2,7 @@
 
 import type { ToolMessage } from '@ag-ui/core'
 import { peerAddress, problemStatusOf, sseHeaders } from '@postern/http'
-import { noteCaller, readClaimedSubject } from '@postern/http/tokens'
+import { readClaimedSubject, recordCallerProof } from '@postern/http/tokens'
 import type { Json } from '@postern/message'
 import { Rejection } from '@postern/message'
 import type { AdmitResult, Inbound, IntakeSteps, RefusalContext } from '@postern/pipeline'
@@ -79,7 +79,7 @@ async function openRun(
   steps.recordClaims({ agent: c.req.param('agent'), ...(subject !== undefined && { claimed_sender: subject }) })
   const startedAt = steps.now()
   const owner = await deps.verifyOwner(c.req.raw)
-  noteCaller(steps, startedAt, { proof: proofOf(owner), usedKey: owner.usedKey })
+  recordCallerProof(steps, startedAt, { proof: proofOf(owner), usedKey: owner.usedKey })
   steps.recordClaims({ claimed_sender: owner.address })
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })

@@ -2,7 +2,7 @@
 import { allowsAny, defaultScopes } from '@postern/http/tokens'
 import type { Json, MentionRelay } from '@postern/message'
 import { Rejection } from '@postern/message'
-import type { OwnThread, OwnThreads } from '@postern/pipeline'
+import type { OwnThread, OwnThreadFilter } from '@postern/pipeline'
 import { findChannel } from '@postern/pipeline'
 import type { ThreadKey } from '@postern/transcript'
 import type { WebDeps } from '../endpoint.ts'
@@ -56,7 +56,7 @@ export async function joinConversation(
 }
 
 /** Lists the scopes and subjects of a person: their chats, and their conversations with the agent from linked addresses. */
-export async function listOwnScopes(owner: WebOwner, agent: string, deps: FindThreadDeps): Promise<OwnThreads> {
+export async function listOwnScopes(owner: WebOwner, agent: string, deps: FindThreadDeps): Promise<OwnThreadFilter> {
   const { isLinking, gateway } = deps
   const identity = { via: 'web', address: owner.address, subject: owner.owner } as const
   const person = isLinking(agent) ? await gateway.store.findPerson(agent, identity) : undefined

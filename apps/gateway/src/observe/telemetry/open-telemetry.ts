@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace'
-import { loadOptional } from '@postern/message'
+import { loadOptionalLibrary } from '@postern/message'
 import type { Turn } from '@postern/pipeline'
 import type { Config } from '../../config/schema.ts'
 import { softwareVersion } from '../../system/version.ts'
@@ -31,7 +31,7 @@ const libraries = ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace'].
 export async function openTelemetry(config: Config['telemetry']): Promise<Telemetry | undefined> {
   const { endpoint } = config
   if (endpoint === undefined) return undefined
-  const sdk = await loadOptional(() => import('./sdk.ts'), { key: 'telemetry.endpoint', libraries })
+  const sdk = await loadOptionalLibrary(() => import('./sdk.ts'), { key: 'telemetry.endpoint', libraries })
   const { processor, resource } = sdk.createPipeline({
     endpoint,
     headers: config.headers,

@@ -1,5 +1,5 @@
 // Converts slips into normalized messages.
-import { isoTime, mintTransportEvidence } from '@postern/message'
+import { createTransportEvidence, isoTime } from '@postern/message'
 import type { AgentDirectory, Intake } from '@postern/pipeline'
 import { tickerDescriptor } from './speaker.ts'
 import type { ProvenSlip } from './verify.ts'
@@ -19,7 +19,7 @@ export function normalizeSlip(slip: ProvenSlip, { domain, find }: Pick<AgentDire
       message: {
         id,
         thread_source: thread ?? `${from} ${agent}`,
-        sender: { address: from, auth_method: method, verified: true, identities: [mintTransportEvidence(evidence)] },
+        sender: { address: from, auth_method: method, verified: true, identities: [createTransportEvidence(evidence)] },
         recipient,
         parts: [{ kind: 'text', mime: 'text/plain', content: text }],
         recipient_capabilities: { mention_relay: tickerDescriptor.mentionRelay },

@@ -47,7 +47,7 @@ export function describeGateway(gateway: Gateway, port: number): OpenedGateway {
       ...{ config, slices: listSlices({}), store: store.forOperators },
       unknownProxies: { list: () => [] },
     }),
-    listLeftAlone: () => [],
+    listPausedHosts: () => [],
     listFailedStarts: () => gateway.starts().listFailed(),
     listWaitingForgets: async () => [],
     visits: createSelfVisits(),

@@ -6,7 +6,7 @@ import type { TargetAddresses } from './open.ts'
 const config = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'))
 const { gateway, listening } = await runProduction({
   tree: config,
-  missing: [],
+  missingSettings: [],
   baseDir: import.meta.dirname,
   path: undefined,
 })

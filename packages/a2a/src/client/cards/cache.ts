@@ -20,7 +20,7 @@ interface VerifiedAgent {
 interface CardCacheDeps {
   readonly config: Pick<A2aConfig, 'client'>
   readonly system: Pick<System, 'fetch' | 'now' | 'sleep'>
-  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+  readonly store: Pick<LookupStore, 'readOrCreateSecret' | 'hasSecret'>
 }
 
 /** The time limit for WebFinger, two cards and a key set together, ms. */
@@ -87,7 +87,7 @@ function createSigningCheck(store: CardCacheDeps['store'], unsignedHosts: readon
    * @throws Undeliverable if the host has signed before and this card is unsigned
    */
   return async (host: string, { isSigned }: { readonly isSigned: boolean }): Promise<void> => {
-    if (isSigned) await store.secret(secretNameOf(host), async () => 'signed').catch(ignoreReadOnlyStore)
+    if (isSigned) await store.readOrCreateSecret(secretNameOf(host), async () => 'signed').catch(ignoreReadOnlyStore)
     else if (!allowedUnsignedHosts.has(host) && (await store.hasSecret(secretNameOf(host)))) {
       throw refuseAgent('its card was signed before and is not now; a2a.client.unsigned_hosts would allow it')
     }

@@ -1,6 +1,6 @@
 // Sends one operation to another agent and reads its result or its stream.
-import type { AnsweredStatus } from '@postern/http'
-import { nameStatus, parseMediaType } from '@postern/http'
+import type { HttpResponseStatus } from '@postern/http'
+import { formatStatus, parseMediaType } from '@postern/http'
 import type { FetchRequest, System } from '@postern/message'
 import { Undeliverable } from '@postern/message'
 import type { AgentInterface, ClientOperation } from './bindings.ts'
@@ -95,12 +95,12 @@ async function createRequest(
 }
 
 /** Checks the status of a response. It ignores challenges, because only our configuration decides which token is sent where (RFC 8707 §3). */
-function checkStatus(response: AnsweredStatus, url: string, now: number): void {
+function checkStatus(response: HttpResponseStatus, url: string, now: number): void {
   const { status } = response
   if (status === 200) return
   checkAvailable(response, { problem: 'it answered', url }, now)
   if (status === 401 || status === 403) throw new CallerRefusal(`Cannot call agent: it does not let us in (${status})`)
-  const statusText = nameStatus(url, response)
+  const statusText = formatStatus(url, response)
   throw status >= 300 && status < 400 ? refuseAnswer(`it is ${statusText}`) : new ErrorAnswer(status, statusText)
 }
 

@@ -1,6 +1,6 @@
 // Fetches JSON documents of other agents and defines the errors for their answers.
-import type { AnsweredStatus } from '@postern/http'
-import { nameStatus, parseBoundedJson, parseRetryAfter } from '@postern/http'
+import type { HttpResponseStatus } from '@postern/http'
+import { formatStatus, parseBoundedJson, parseRetryAfter } from '@postern/http'
 import type { FetchRequest, System } from '@postern/message'
 import { isJsonObject, Unavailable, Undeliverable } from '@postern/message'
 
@@ -26,20 +26,20 @@ export async function fetchDocument(
   const response = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
   const { status, body } = response
   checkAvailable(response, { problem: `${subject} was answered`, url: response.url }, now())
-  if (status !== 200) throw refuseAgent(`${subject} was answered with ${nameStatus(response.url, response)}`)
+  if (status !== 200) throw refuseAgent(`${subject} was answered with ${formatStatus(response.url, response)}`)
   return readPeerObject(body, subject)
 }
 
 /** Checks the status of a response. @throws Unavailable if a retry may get another status */
 export function checkAvailable(
-  response: AnsweredStatus,
+  response: HttpResponseStatus,
   { problem, url }: { readonly problem: string; readonly url: string },
   now: number,
 ): void {
   const { status, headers } = response
   if (status !== 429 && status < 500) return
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(`Cannot call agent: ${problem} with ${nameStatus(url, response)}`, { retryAfter, status })
+  throw new Unavailable(`Cannot call agent: ${problem} with ${formatStatus(url, response)}`, { retryAfter, status })
 }
 
 /** Parses a JSON object from a peer. `subject` names the object in the error. @throws Undeliverable */

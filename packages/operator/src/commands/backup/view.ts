@@ -45,7 +45,7 @@ export async function restore(
     url => `pg_restore --clean --if-exists --exit-on-error --single-transaction --dbname=${url} postern.dump`,
   )
   const path = databaseIn(directory)
-  const { manifest, replaced } = await restoreSqlite({
+  const { manifest, replacedFolder: replaced } = await restoreSqlite({
     folder,
     path,
     isReplacing: replace === true,

@@ -1,6 +1,6 @@
 // Lists the hosts that deliveries wait for, in the operator's API.
 import { isoTime } from '@postern/message'
-import type { LeftAloneHost, OperatorStore, WaitingHost } from '@postern/pipeline'
+import type { OperatorStore, PausedHost, WaitingHost } from '@postern/pipeline'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
@@ -38,24 +38,24 @@ const hostOperation = defineOperation({
 
 interface HostRouteOptions {
   readonly store: Pick<OperatorStore, 'listWaitingHosts'>
-  listLeftAlone(): readonly LeftAloneHost[]
+  listPausedHosts(): readonly PausedHost[]
 }
 
 const maxHosts = 500
 
-export function createHostRoute({ store, listLeftAlone }: HostRouteOptions): OperatorRoute {
+export function createHostRoute({ store, listPausedHosts }: HostRouteOptions): OperatorRoute {
   return handleOperation(hostOperation, async () => {
-    const leftAloneHosts = new Map(listLeftAlone().map(leftAloneHost => [leftAloneHost.host, leftAloneHost]))
+    const pausedHosts = new Map(listPausedHosts().map(pausedHost => [pausedHost.host, pausedHost]))
     const waitingHosts = await store.listWaitingHosts(maxHosts)
     const waitingNames = new Set(waitingHosts.map(({ host }) => host))
-    const idleNames = [...leftAloneHosts.keys()].filter(host => !waitingNames.has(host))
+    const idleNames = [...pausedHosts.keys()].filter(host => !waitingNames.has(host))
     return {
       hosts: [
         ...waitingHosts.map(host => ({
           ...describeWaitingHost(host),
-          ...describeBreaker(leftAloneHosts.get(host.host)),
+          ...describeBreaker(pausedHosts.get(host.host)),
         })),
-        ...idleNames.map(host => ({ host, deliveries: 0, failing: 0, ...describeBreaker(leftAloneHosts.get(host)) })),
+        ...idleNames.map(host => ({ host, deliveries: 0, failing: 0, ...describeBreaker(pausedHosts.get(host)) })),
       ],
     }
   })
@@ -68,7 +68,7 @@ function describeWaitingHost({ host, deliveries, failing, oldestAt, nextAt }: Wa
   }
 }
 
-function describeBreaker({ openUntil, heldUntil }: Partial<LeftAloneHost> = {}) {
+function describeBreaker({ openUntil, heldUntil }: Partial<PausedHost> = {}) {
   return {
     breaker: openUntil === undefined ? ('closed' as const) : ('open' as const),
     ...(openUntil !== undefined && { open_until: isoTime(openUntil) }),

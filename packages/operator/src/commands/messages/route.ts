@@ -89,7 +89,7 @@ function createHistoryReader(
   return async record => {
     const { number: before, thread, message } = record
     const policy = agents.findRunning(parseAddress(message.recipient).local)?.history ?? createSlidingWindowPolicy()
-    const { turns } = policy.view(await store.readHistory({ thread, before, ...policy.reach }))
+    const { turns } = policy.view(await store.readHistory({ thread, beforeMessage: before, ...policy.reach }))
     return turns.length > 0 ? { ...record, message: { ...message, history: [...turns] } } : record
   }
 }

@@ -107,7 +107,7 @@ interface StatusRouteOptions {
   readonly questions: Pick<OperatorQuestionStore, 'list'>
   readonly version: string
   readonly meter: AgentTokens
-  readonly paused: AgentPauses
+  readonly pauses: AgentPauses
   settings(): readonly ListedSetting[]
   readonly now: () => number
 }
@@ -115,7 +115,7 @@ interface StatusRouteOptions {
 const maxListedRequirements = 100
 
 export function createStatusRoutes(options: StatusRouteOptions): readonly OperatorRoute[] {
-  const { config, store, agents, channels, questions, paused, settings, now } = options
+  const { config, store, agents, channels, questions, pauses: paused, settings, now } = options
   const startedAt = now()
   return [
     handleOperation(statusOperations.read, async () => {
@@ -150,7 +150,7 @@ export function createStatusRoutes(options: StatusRouteOptions): readonly Operat
   ]
 }
 
-function listAgents({ config, agents, meter, paused }: StatusRouteOptions) {
+function listAgents({ config, agents, meter, pauses: paused }: StatusRouteOptions) {
   const { domain, origin, defaultAgent } = agents
   const spending = meter.list()
   return agents.list().map(({ name, description }) => {

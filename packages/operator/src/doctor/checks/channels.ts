@@ -16,7 +16,7 @@ export const channelChecks: readonly Check[] = [
   {
     id: 'channels.inbox',
     description:
-      'An activity of an agent of ours reaches its inbox by the public address, and the gateway refuses a forged one. The test activity has no effect.',
+      'An activity of our own agent reaches its inbox by the public address, and the gateway refuses a forged one. The test has no effect.',
     fix: 'Let the proxy pass body, `Signature`, `Digest`, `Date` and `Host` on as they are.',
     needs: ['gateway', 'peers'],
     timeoutMs,
@@ -99,10 +99,10 @@ async function checkRehearsal(deps: DoctorDeps, via: ChannelName): Promise<Check
   const { channels, agents, rehearsals, openResolveSystem } = requireOpened(deps)
   const agent = agents.defaultAgent ?? agents.list()[0]?.name
   const channel = findChannel(channels, via)
-  if (agent === undefined || !channel?.diagnostics?.rehearse) return skip('', 'no agent can be called by this channel')
+  if (agent === undefined || !channel?.diagnostics?.selfTest) return skip('', 'no agent can be called by this channel')
   const { fetch } = openResolveSystem()
   const fetches = { proven: rehearsals.withPass(fetch, 'taken'), forged: rehearsals.withPass(fetch, 'refused') }
-  const { endpoint, proven, forged } = await channel.diagnostics.rehearse(agent, fetches)
+  const { endpoint, proven, forged } = await channel.diagnostics.selfTest(agent, fetches)
   const fix = `Let the proxy pass the body and all header fields of ${endpoint} on as they are; then see "postern refusals".`
   if (!proven.isExpected)
     return outcomeFor(endpoint, failure(`the gateway refuses its own test call: ${proven.answer}`, fix))

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { AbsentObjects } from '@postern/message'
 import { ConfigError } from '@postern/message'
-import { findPendingSteps, inspectSqlite, isPostgresUrl, loadPostgres, pendingFix } from '@postern/store'
+import { findPendingSteps, inspectSqlite, isPostgresUrl, loadPostgres, pendingMigrationsAdvice } from '@postern/store'
 import type { PostgresStanding } from '@postern/store/postgres'
 import { readBackupTime } from '../../backup-time.ts'
 import type { Verdict } from '../../checks/verdict.ts'
@@ -57,7 +57,7 @@ export const storeChecks: readonly Check[] = [
     fix: 'Let both machines keep time by NTP.',
     needs: ['postgres'],
     async run(deps) {
-      const { mostSkewMs } = await loadPostgres()
+      const { maxSkewMs: mostSkewMs } = await loadPostgres()
       return checkServer(standing => judgeServerClock(standing, mostSkewMs))(deps)
     },
   },
@@ -85,7 +85,7 @@ export const storeChecks: readonly Check[] = [
   {
     id: 'store.files',
     description:
-      'The gateway can write a file to the S3 bucket, read it and delete it, and the present storage has every file that the database lists.',
+      'The gateway can write a file to the S3 bucket, read and delete it, and the present storage has every file of the database.',
     fix: 'Correct `web.storage`: endpoint, bucket, keys and rights. Copy the files there that are in a former storage.',
     needs: ['gateway'],
     timeoutMs: 20_000,
@@ -140,7 +140,7 @@ async function checkSchema(deps: DatabaseDeps): Promise<CheckOutcome> {
       : findPendingSteps(join(directory, 'postern.db'))
     return outcomeFor(
       'store',
-      pendingSteps === undefined ? ok('a start changes no table') : failure(pendingSteps, pendingFix),
+      pendingSteps === undefined ? ok('a start changes no table') : failure(pendingSteps, pendingMigrationsAdvice),
     )
   } catch (error) {
     if (error instanceof ConfigError) return skip('store', 'it cannot be read; see store.database')

@@ -28,7 +28,7 @@ export const workChecks: readonly Check[] = [
     fix: 'The gateway tries again by itself; retry a delivery to try it at once.',
     needs: ['gateway', 'running'],
     run(deps) {
-      const hosts = requireOpened(deps).listLeftAlone()
+      const hosts = requireOpened(deps).listPausedHosts()
       if (hosts.length === 0) return outcomeFor('hosts', ok('every host answers'))
       const fix = 'It is tried again then; "postern deliveries retry <id>" tries it at once.'
       return hosts.slice(0, 20).map(({ host, reason, until }) => {
@@ -61,7 +61,7 @@ async function judgeDeadLetters(deps: DoctorDeps): Promise<Verdict> {
 const [lateMs, veryLateMs] = [60_000, 600_000]
 
 async function judgeOverdue(deps: DoctorDeps): Promise<Verdict> {
-  const dueAt = await requireOpened(deps).store.nextDue()
+  const dueAt = await requireOpened(deps).store.findNextDueAt()
   const waitedMs = dueAt === undefined ? 0 : Math.max(0, deps.now() - dueAt)
   if (waitedMs < lateMs) return ok('workers take work as it comes')
   const judge = waitedMs > veryLateMs ? failure : warning

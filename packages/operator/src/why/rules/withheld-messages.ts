@@ -118,7 +118,7 @@ const casesByFlag: Readonly<Record<string, WithheldCase>> = {
   }),
 }
 
-export const keptCases = Object.entries(casesByFlag)
+export const withheldCases = Object.entries(casesByFlag)
 
 /** Creates cases that differ only in their sentence. */
 function createCases(
@@ -134,7 +134,7 @@ export const withheldMessage: Rule<WhyFacts> = facts => {
   if (facts.turn) return undefined
   const { message, now } = facts
   const receivedTime = formatUtcTime(message.receivedAt, now)
-  const [, matchingCase] = keptCases.find(([flag]) => message.flags.includes(flag)) ?? []
+  const [, matchingCase] = withheldCases.find(([flag]) => message.flags.includes(flag)) ?? []
   if (matchingCase) return writeReason(matchingCase, facts, receivedTime)
   return {
     code: 'kept',

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../../test/memory-store.ts'
 import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
-import { workTurn } from '../../turn/turn.ts'
+import { runTurn } from '../../turn/turn.ts'
 import type { AgentCallAnswer, CallAgent } from './agent-call.ts'
 
 const answer: AgentCallAnswer = {
@@ -24,7 +24,7 @@ describe('an agent that calls another', () => {
     const agent_chain = { hop: 2, max_hops: 5, is_final: false }
     const firstTurn = turn(1)
     const recipient_capabilities = { ...firstTurn.content.recipient_capabilities, agent_chain }
-    await workTurn({ ...firstTurn, content: { ...firstTurn.content, recipient_capabilities } }, turnContext, openSignal)
+    await runTurn({ ...firstTurn, content: { ...firstTurn.content, recipient_capabilities } }, turnContext, openSignal)
     expect(answers).toEqual([answer])
     const [address, parts, options] = callAgent.mock.calls[0] ?? []
     expect([address, parts]).toEqual(['@robot@peer.test', [{ kind: 'text', mime: 'text/markdown', content: 'hello' }]])

@@ -33,7 +33,7 @@ export interface PeerOptions extends PeerCredentials {
 /** The options of a call to another agent, of this gateway or elsewhere. */
 export interface AgentCallOptions {
   /** The name of the calling agent, which belongs to this gateway. */
-  readonly as: string
+  readonly callerName: string
   readonly signal?: AbortSignal | undefined
   /** The chain of the message that is being answered; the call is one hop further. */
   readonly chain?: AgentChain | undefined
@@ -49,7 +49,7 @@ export interface AgentCallOptions {
   readonly previousPhaseId?: number | undefined
   readonly peer?: PeerOptions | undefined
   /** The calling turn, if the called agent belongs to the same gateway. With `isOnBehalf`, the call carries the evidence about the sender of the turn's message. */
-  readonly calledBy?: { readonly message: number; readonly isOnBehalf: boolean } | undefined
+  readonly callingTurn?: { readonly message: number; readonly isOnBehalf: boolean } | undefined
   /** Default: `asked`. */
   readonly credentials?: CredentialUse | undefined
   /** Receives the parts of the answer as they arrive. */

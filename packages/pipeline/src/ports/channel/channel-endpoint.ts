@@ -1,5 +1,5 @@
 // Declares the routes and sockets that peers of a channel reach.
-import type { Listening } from './listening-socket.ts'
+import type { ListeningSocket } from './listening-socket.ts'
 
 /** The routes and sockets of a channel. `Routes` is the router of the web framework. */
 export interface ChannelEndpoint<Routes = unknown> {
@@ -7,7 +7,7 @@ export interface ChannelEndpoint<Routes = unknown> {
   /** The path at which people chat, and its label on the terminal. */
   readonly chatPage?: { readonly label: string; readonly path: string } | undefined
   /** Opens the channel's own socket. `former` is the socket before a change of configuration; the new socket keeps its port if that was chosen at random. */
-  listen?(former?: Pick<Listening, 'port'>): Promise<Listening>
+  listen?(former?: Pick<ListeningSocket, 'port'>): Promise<ListeningSocket>
   /** Answers the waiting peers with the current state, because the gateway stops. */
   release?(): void
   /** Closes the resources of the channel, after the last peer has disconnected. */

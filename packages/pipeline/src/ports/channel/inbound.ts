@@ -14,7 +14,7 @@ export interface Inbound<Raw, Proven> {
   /** Returns one intake for each addressed local agent; none for a well-formed request without work. */
   normalize(proven: Proven): readonly Intake[]
   /** Returns the withdrawals that the request makes, even of messages that never arrived here. */
-  withdrawals?(proven: Proven): readonly Withdrawal[]
+  listWithdrawals?(proven: Proven): readonly Withdrawal[]
   /** Returns the reason, for the operator, why a well-formed message reaches no agent. */
-  unused?(proven: Proven): UnusedIntake | undefined
+  describeUnused?(proven: Proven): UnusedIntake | undefined
 }

@@ -1,7 +1,7 @@
 // Declares a socket that a channel opens itself.
 
 /** A listening socket that a channel opens itself (SMTP, LMTP). */
-export interface Listening {
+export interface ListeningSocket {
   readonly description: string
   /** The label on the terminal, in one word: `mail`. */
   readonly label?: string | undefined

@@ -52,7 +52,7 @@ export interface StageNotice {
 
 export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'speakers'> {
   /** The number of a message; only notes of turns of earlier messages are read. */
-  readonly before: number
+  readonly beforeMessage: number
   /** The number of notes; the newest ones are read. */
   readonly limit: number
 }

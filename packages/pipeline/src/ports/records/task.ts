@@ -90,9 +90,9 @@ export interface TaskFilter {
  * and attachments of the remaining tasks fit in `bytes`.
  */
 export type TaskExpiry = (
-  | { readonly before: number }
+  | { readonly unchangedSince: number }
   | { readonly owner: string; readonly maxTasks: number }
-  | { readonly owner: string; readonly bytes: number }
+  | { readonly owner: string; readonly maxBytes: number }
 ) & {
   readonly limit: number
 }

@@ -33,7 +33,7 @@ export type BackgroundEntry = Pick<Entry, 'author' | 'parts' | 'at'> & {
 export interface HistoryRequest {
   readonly thread: number
   /** The number of a message; only earlier messages and their answers are read. */
-  readonly before: number
+  readonly beforeMessage: number
   readonly head: number
   readonly tail: number
   /** The principals of the speaker. Chat messages in a thread of another channel are read only for the person who wrote them. */

@@ -53,7 +53,7 @@ export interface LookupStore {
   readState(agent: string, thread: number): Promise<Json | undefined>
   findBlob(digest: string): Promise<Blob | undefined>
   /** Returns the stored key of this name, and creates and stores it if it is missing. It is for published keys; `openSecret` manages all other keys, and rotates them. */
-  secret(name: string, create: () => Promise<string>): Promise<string>
+  readOrCreateSecret(name: string, create: () => Promise<string>): Promise<string>
   /** Returns true if a secret of this name is stored. It creates none. */
   hasSecret(name: string): Promise<boolean>
   /** Finds a response of ours by its id, with the message that it answered (for an object route or a task). */

@@ -41,7 +41,7 @@ export const rememberedKind = 'remembered-decision'
 
 /** The store of decisions that count for later calls. */
 export interface RememberedStore {
-  /** Lists the decisions that have not expired, newest first. With `persons` (keys of `personKeyOf`), lists only the decisions of these people. */
+  /** Lists the decisions that have not expired, newest first. With `persons` (keys of `formatDeciderKey`), lists only the decisions of these people. */
   listRemembered(
     filter: { readonly agent: string; readonly persons?: readonly string[] | undefined } & Page,
   ): Promise<readonly ListedDecision[]>

@@ -17,14 +17,14 @@ export interface ResultStore {
    */
   commit(turn: Turn, answer: Answer): Promise<void>
   /** Stores the streamed part of the answer of a turn whose task was canceled, beside its notes. It stores nothing for any other turn. */
-  keepStreamed(turn: Turn, note: TurnNote): Promise<void>
+  storeStreamedAnswer(turn: Turn, note: TurnNote): Promise<void>
   /** Releases a turn, so that it is due again at `dueAt` (ms). With `uncounted`, as at a shutdown, the attempt does not count. */
   release(
     turn: Turn,
     options: {
       readonly dueAt: number
       readonly error?: string
-      readonly uncounted?: boolean
+      readonly isUncounted?: boolean
       /** The record of the attempt, for the operator. */
       readonly attempt?: TurnAttempt | undefined
     },
@@ -67,7 +67,7 @@ export interface WorkConsumer<Work extends Ticket, Ticket> extends Pick<LeaseReq
 
 /** The result of a poll: the amounts of leased work, of ready work (even if another worker has it), and of work that others run, by group. */
 interface PollEnd {
-  readonly leased: number
+  readonly leasedCount: number
   readonly readyCount: number
   readonly heldByOthers: ReadonlyMap<string, number>
 }
@@ -108,7 +108,7 @@ export interface WorkStore extends ResultStore {
   /** Sets the consumer of deliveries. Deliveries of an answer are stored with their leases if they are few and nothing has to precede them. */
   setDeliveryConsumer?(consumer: DeliveryConsumer): void
   /** Stores an interim response in one transaction, like `commit`, but the turn continues: its final answer replaces this one. @throws LeaseLost */
-  say(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
+  storeInterimAnswer(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
   /**
    * Stores notes of a running turn in its thread, in this order, and resolves once they are durable. No channel and no history shows them. A note
    * replaces the turn's earlier note of the same name. @throws LeaseLost
@@ -117,11 +117,11 @@ export interface WorkStore extends ResultStore {
   /** Stores entries that precede the turn's message in its thread, without those that the thread already has. @throws LeaseLost */
   addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
   /** Stores files to which the turn's message refers; from now on they are part of it. @throws LeaseLost */
-  keepFiles(turn: Turn, files: readonly LinkedFile[]): Promise<void>
+  attachFiles(turn: Turn, files: readonly LinkedFile[]): Promise<void>
   /** Returns true if an entry of the turn's thread has this id. */
-  knows(turn: Turn, id: string): Promise<boolean>
+  hasEntry(turn: Turn, id: string): Promise<boolean>
   /** Stores actions that an agent takes without being asked, in one transaction. */
-  act(acts: readonly PlannedAction[], correlationId: string): Promise<void>
+  storeActions(acts: readonly PlannedAction[], correlationId: string): Promise<void>
   leaseDeliveries(
     request: DeliveryLeaseRequest & { readonly consumer?: DeliveryConsumer | undefined },
   ): Promise<readonly Delivery[]>
@@ -134,5 +134,5 @@ export interface WorkStore extends ResultStore {
   /** Renews a lease for `leaseMs` from now. @throws LeaseLost */
   renew(work: Turn | Delivery, leaseMs: number): Promise<void>
   /** Returns the time at which the earliest turn or delivery without a holder falls due, in ms; undefined if there is none. */
-  nextDue(): Promise<number | undefined>
+  findNextDueAt(): Promise<number | undefined>
 }

@@ -23,7 +23,7 @@ export type FileReader = 'agent' | 'peer'
 export interface TurnContext extends ActionDeps {
   readonly store: Omit<Store, keyof ResultStore>
   /** The operations that end the turn. */
-  readonly results: Pick<ResultStore, 'commit' | 'release' | 'keepStreamed'>
+  readonly results: Pick<ResultStore, 'commit' | 'release' | 'storeStreamedAnswer'>
   readonly retry: RetryPolicy
   /** The number of process crashes during a turn after which the turn is answered as failed without another run. */
   readonly maxCrashes: number
@@ -42,7 +42,7 @@ export interface TurnContext extends ActionDeps {
   /** The codes for linking addresses. Absent if nobody can link addresses. */
   readonly people?: LinkDeps | undefined
   /** The turns that wait for another agent; absent for turns that no worker runs, such as replays. */
-  readonly waiting?: WaitingTurns | undefined
+  readonly waitingTurns?: WaitingTurns | undefined
   /** The limit on calls to agents that each message may cause; absent if there is no limit. */
   readonly callBudget?: CallBudget | undefined
   /** Reports that the agent has answered: the turn no longer needs a slot, although its answer is not stored yet. */

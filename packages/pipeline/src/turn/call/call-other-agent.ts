@@ -23,7 +23,7 @@ import type { TurnTrace } from '../trace/turn-trace.ts'
 
 type OtherAgentDeps = Pick<
   TurnContext,
-  'store' | 'system' | 'findAgent' | 'callAgent' | 'callBudget' | 'presentParts' | 'waiting' | 'traceparentOf'
+  'store' | 'system' | 'findAgent' | 'callAgent' | 'callBudget' | 'presentParts' | 'waitingTurns' | 'traceparentOf'
 >
 
 /**
@@ -39,7 +39,7 @@ export async function callOtherAgent(
     AgentContext['call']
   >
 ): Promise<AgentCallAnswer> {
-  const { findAgent, callAgent, callBudget, presentParts, waiting, traceparentOf } = callDeps
+  const { findAgent, callAgent, callBudget, presentParts, waitingTurns: waiting, traceparentOf } = callDeps
   // A turn whose message was edited makes another call.
   const revision = turn.revision ? ` revision ${turn.revision}` : ''
   const retryKey = `${turn.correlationId} ${turn.agent}${revision} ${callKey}`
@@ -62,7 +62,7 @@ export async function callOtherAgent(
   const callEnd = await notes.beginCall(notedCall)
   const step = trace.steps.begin({ kind: 'call', name: address }, parent)
   const traceMember = traceparentOf && { traceparent: traceparentOf(turn, step.number) }
-  const callOptions = { ...traceMember, as: turn.agent, chain, signal, retryKey, credentials, calledBy }
+  const callOptions = { ...traceMember, callerName: turn.agent, chain, signal, retryKey, credentials, calledBy }
   const call = () => callAgent(address, presentParts(question, 'peer'), { ...options, ...callOptions })
   try {
     const rawAnswer = await (waiting ? waiting.trackCall(turn, call) : call())

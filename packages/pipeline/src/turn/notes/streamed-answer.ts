@@ -41,7 +41,7 @@ export async function storeCanceledAnswer(
       ...(!draft.interim && { native_id: draft.id }),
     },
   }
-  await results.keepStreamed(turn, note)
+  await results.storeStreamedAnswer(turn, note)
 }
 
 /** Lists the positions between text parts at which a tool call or a requirement ended a message. */
@@ -77,5 +77,5 @@ export async function storeInterimAnswer(
     rendering: draft.interim ? draft.interim.rendering : interim.rendering,
   }
   const withdrawal = planWithdrawal(turn, turnContext, interim.response, draft)
-  await turnContext.store.say(turn, { ...interim, withdrawal })
+  await turnContext.store.storeInterimAnswer(turn, { ...interim, withdrawal })
 }

@@ -8,7 +8,7 @@ import type { AgentContext } from '../../ports/agent/agent-context.ts'
 import type { AgentNote, NoteBody, NoteContext, TurnNote } from '../../ports/records/note.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
-import { workTurn } from '../turn.ts'
+import { runTurn } from '../turn.ts'
 
 /** Reads notes approximately as the transcript does. */
 function readNote(note: AgentNote, noteContext: NoteContext): NoteBody {
@@ -28,7 +28,7 @@ function openNotesBench(handle: Agent['handle'], members: Partial<TurnContext> =
     ...bench,
     kept: listNotes,
     committed: readCommittedAnswer,
-    work: (runTurn: Turn = turn(1)) => workTurn(runTurn, bench.turnContext, openSignal),
+    work: (turnToRun: Turn = turn(1)) => runTurn(turnToRun, bench.turnContext, openSignal),
   }
 }
 

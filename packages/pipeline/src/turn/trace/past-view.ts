@@ -32,7 +32,7 @@ async function readHistoryContext(
 ): Promise<HistoryMoment> {
   const { agent, thread, content } = turn
   const readsNotes = limit > 0 && !isUnlinked
-  const notes = readsNotes ? await store.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
+  const notes = readsNotes ? await store.readNotes({ thread, beforeMessage: beginningOf(turn), limit, speakers }) : []
   return { agent, phase_id: content.phase_id, previous_phase_id: content.previous_phase_id, notes }
 }
 

@@ -24,10 +24,13 @@ interface RebuiltInput {
 export async function rebuildAgentInput(
   turn: Turn,
   recordedInput: GivenMessage,
-  { turnContext, running }: { readonly turnContext: TurnContext; readonly running: RunningAgent },
+  { turnContext, running: runningAgent }: { readonly turnContext: TurnContext; readonly running: RunningAgent },
 ): Promise<RebuiltInput> {
-  const turnPerson = await findTurnPerson(turn, turnContext, running)
-  const past = await viewPast(turn, turnContext, running, { turnPerson, includedSeqs: new Set(recordedInput.history) })
+  const turnPerson = await findTurnPerson(turn, turnContext, runningAgent)
+  const past = await viewPast(turn, turnContext, runningAgent, {
+    turnPerson,
+    includedSeqs: new Set(recordedInput.history),
+  })
   const message = toAgentInput(turn.content, turn.content.parts, past)
   const seqs = [...recordedInput.history, ...(turn.merged ?? []), turn.message]
   return {

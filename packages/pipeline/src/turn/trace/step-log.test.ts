@@ -8,7 +8,7 @@ import type { CallAgent } from '../../ports/agent/agent-call.ts'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
 import type { EndedStep, StepRecorder } from '../../ports/agent/step-recorder.ts'
 import { findStepRecorder } from '../../ports/agent/step-recorder.ts'
-import { workTurn } from '../turn.ts'
+import { runTurn } from '../turn.ts'
 import { StepLog } from './step-log.ts'
 
 const call = (id: string, members: object = {}) =>
@@ -50,10 +50,10 @@ interface TurnSteps {
   /** Each step as `kind name`, after the path of its parents. */
   readonly tree: readonly string[]
   readonly endedSteps: readonly EndedStep[]
-  readonly attempt: Awaited<ReturnType<typeof runTurn>>['attempt']
+  readonly attempt: Awaited<ReturnType<typeof runTestTurn>>['attempt']
 }
 
-async function runTurn(handle: Agent['handle'], callAgent: CallAgent) {
+async function runTestTurn(handle: Agent['handle'], callAgent: CallAgent) {
   let now = 1_000
   const endedSteps: EndedStep[] = []
   const system = createQuietSystem({ now: () => (now += 10) })
@@ -64,12 +64,12 @@ async function runTurn(handle: Agent['handle'], callAgent: CallAgent) {
     traceparentOf,
     noteStep: (_, step) => endedSteps.push(step),
   })
-  await workTurn(turn(1), turnContext, openSignal)
+  await runTurn(turn(1), turnContext, openSignal)
   return { endedSteps, attempt: memory.commits[0]?.answer.attempt }
 }
 
 async function runWithSteps(handle: Agent['handle'], callAgent: CallAgent = answers): Promise<TurnSteps> {
-  const { endedSteps, attempt } = await runTurn(handle, callAgent)
+  const { endedSteps, attempt } = await runTestTurn(handle, callAgent)
   const byNumber = new Map(endedSteps.map(step => [step.number, step]))
   const pathOf = (step: EndedStep): string => {
     const parentStep = step.parent === undefined ? undefined : byNumber.get(step.parent)

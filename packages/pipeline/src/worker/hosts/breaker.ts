@@ -28,10 +28,10 @@ export interface Breaker {
   /** Admits an attempt. It waits while other attempts find out whether the host answers, but never longer than an attempt takes. */
   admit(host: string): Promise<Admission>
   /** Lists the hosts to which nothing is sent now. */
-  listLeftAlone(): readonly LeftAloneHost[]
+  listPausedHosts(): readonly PausedHost[]
 }
 
-export interface LeftAloneHost {
+export interface PausedHost {
   readonly host: string
   /** The end of the pause, ms. */
   readonly until: number
@@ -96,11 +96,11 @@ export function createBreaker(
         await waitForReport(host)
       }
     },
-    listLeftAlone: () => listHostsLeftAlone(states, host => ({ now: now(), policy: policyOf(host) })),
+    listPausedHosts: () => listHostsLeftAlone(states, host => ({ now: now(), policy: policyOf(host) })),
   }
 }
 
-function listHostsLeftAlone(states: HostStates, contextOf: (host: string) => BreakerContext): readonly LeftAloneHost[] {
+function listHostsLeftAlone(states: HostStates, contextOf: (host: string) => BreakerContext): readonly PausedHost[] {
   return [...states.entries()].flatMap(([host, state]) => {
     const context = contextOf(host)
     const causes = findCauses(state, context)

@@ -34,7 +34,7 @@ interface Capacity {
 /** The result of a poll. */
 export interface PollEnd {
   /** The number of leased items. */
-  readonly leased: number
+  readonly leasedCount: number
   /** The number of ready items, including those that another worker runs. */
   readonly readyCount: number
   /** The slots of each group that other workers use. */
@@ -126,7 +126,7 @@ export function createSlots<Work extends Held, Held>(
       waitingGroups.clear(capacity.limit > 0, group => countFreeOf(group, capacity) > 0)
       return isConcurrent ? { ...capacity, limit: pollSize.begin(capacity.limit) } : capacity
     },
-    notePoll({ leased, readyCount, heldByOthers: reportedCounts }) {
+    notePoll({ leasedCount: leased, readyCount, heldByOthers: reportedCounts }) {
       heldByOthers = reportedCounts
       const capacity = countCapacity()
       // A group that is full because of other workers is polled when our own work of the group ends.

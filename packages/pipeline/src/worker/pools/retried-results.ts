@@ -26,7 +26,7 @@ export function createRetriedResults(store: ResultStore, deps: PendingWritesDeps
     release: (...args) => writeOrRetry(() => store.release(...args)),
     settle: (...args) => writeOrRetry(() => store.settle(...args)),
     expand: (...args) => writeOrRetry(() => store.expand(...args)),
-    keepStreamed: (...args) => writeOrRetry(() => store.keepStreamed(...args)),
+    storeStreamedAnswer: (...args) => writeOrRetry(() => store.storeStreamedAnswer(...args)),
     retryAll: () => pendingWrites.retryAll(),
   }
 }

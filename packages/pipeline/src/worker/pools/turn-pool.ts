@@ -1,7 +1,7 @@
 // Creates the pool of turns.
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { TurnConsumer, TurnTicket } from '../../ports/store/work-store.ts'
-import { workTurn } from '../../turn/turn.ts'
+import { runTurn } from '../../turn/turn.ts'
 import { TurnIsolation } from '../turns/turn-isolation.ts'
 import { waitForMessage } from '../turns/wait-for-message.ts'
 import { createWaitingTurns } from '../turns/waiting-turns.ts'
@@ -28,7 +28,7 @@ export function createTurnPool(deps: PoolDeps): TurnPool {
     else turnsInCall.delete(turn)
     // It is only a hint: a worker that misses it runs one turn fewer for a while.
     const note = () => store.noteWaiting(turn, isWaiting)
-    void (turn.stored?.then(note) ?? note()).catch(() => undefined)
+    void (turn.whenStored?.then(note) ?? note()).catch(() => undefined)
     isolation.noteChange()
     turns.wake()
   })
@@ -44,7 +44,7 @@ export function createTurnPool(deps: PoolDeps): TurnPool {
     if (maxTurnsOf(turn.agent) > 1) turns.freeSlot(turn)
   }
   const workContext = { ...turnContext, results, waiting, noteAnswered }
-  const contextOf = ({ stored }: Turn) => (stored ? waitForMessage(workContext, stored) : workContext)
+  const contextOf = ({ whenStored: stored }: Turn) => (stored ? waitForMessage(workContext, stored) : workContext)
   const turnLimits = { maxPerGroup: turnsPerAgent, maxByGroup: turnsOf }
   const maxTurnsOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent
   const turns: WorkPool<Turn, TurnTicket> = createWorkPool<Turn, TurnTicket>({
@@ -61,7 +61,7 @@ export function createTurnPool(deps: PoolDeps): TurnPool {
             request => store.leaseTurns({ ...request, consumer, shares: { ...turnLimits, usedByGroup } }),
             limit,
           ),
-    run: turn => isolation.run(turn, () => lostLeases.run(turn, signal => workTurn(turn, contextOf(turn), signal))),
+    run: turn => isolation.run(turn, () => lostLeases.run(turn, signal => runTurn(turn, contextOf(turn), signal))),
   })
   const hasCapacity: TurnConsumer['hasCapacity'] = ticket => !isolation.isClosed && turns.hasCapacity(ticket)
   const continuesAdmission: TurnConsumer['continuesAdmission'] = ({ agent }) =>

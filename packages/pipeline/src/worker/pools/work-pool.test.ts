@@ -27,7 +27,7 @@ function openPool(work: number[], options: Partial<WorkPoolOptions<number>> = {}
   return { pool, startedJobs, lease, finish: (piece: number) => gates.get(piece)?.open() }
 }
 
-const emptyPollEnd = { leased: 0, readyCount: 0, heldByOthers: new Map() }
+const emptyPollEnd = { leasedCount: 0, readyCount: 0, heldByOthers: new Map() }
 
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round += 1) await nextRound()
@@ -294,7 +294,7 @@ describe('createWorkPool()', () => {
         const { limit } = pool.beginPoll(true)
         limits.push(limit)
         const pieces = Array.from({ length: counts.shift() ?? 0 }, (_, at) => limits.length * 100 + at)
-        pool.endPoll({ leased: pieces.length, readyCount: pieces.length, heldByOthers: new Map() })
+        pool.endPoll({ leasedCount: pieces.length, readyCount: pieces.length, heldByOthers: new Map() })
         return pieces
       })
       const { pool } = openPool([], { slots: 100, lease })
@@ -313,7 +313,7 @@ describe('createWorkPool()', () => {
       pool.beginPoll(true)
       pool.endPoll(emptyPollEnd)
       expect(pool.beginPoll(true).limit).toBe(16)
-      pool.endPoll({ leased: 0, readyCount: 16, heldByOthers: new Map() })
+      pool.endPoll({ leasedCount: 0, readyCount: 16, heldByOthers: new Map() })
       expect(pool.hasCapacity(1)).toBe(false)
       expect(pool.beginPoll(true).limit).toBe(32)
     })
@@ -335,7 +335,7 @@ describe('createWorkPool()', () => {
       const { pool, finish } = openPool([1], { slots: 9, groupOf: () => 'a', groupSlots: () => 2, lease })
       pool.reserveSlot(1)
       pool.beginPoll(true)
-      pool.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 1]]) })
+      pool.endPoll({ leasedCount: 0, readyCount: 0, heldByOthers: new Map([['a', 1]]) })
       pool.begin(1)
       finish(1)
       await settle()
@@ -354,7 +354,7 @@ describe('createWorkPool()', () => {
     test('leaves half of the slots of a group free if other workers run its work', () => {
       const { pool } = openPool([], { slots: 20, groupOf: () => 'a', groupSlots: () => 8 })
       pool.beginPoll(true)
-      pool.endPoll({ leased: 0, readyCount: 0, heldByOthers: new Map([['a', 2]]) })
+      pool.endPoll({ leasedCount: 0, readyCount: 0, heldByOthers: new Map([['a', 2]]) })
       for (const piece of [1, 2]) {
         expect(pool.hasCapacity(1)).toBe(true)
         pool.reserveSlot(piece)

@@ -21,9 +21,9 @@ export function createLostLeases(abandonSignal: AbortSignal): LostLeases {
     run(turn, begin) {
       const controller = new AbortController()
       controllers.set(turn, controller)
-      if (turn.stored) {
+      if (turn.whenStored) {
         unstoredTurns.add(turn)
-        turn.stored.then(
+        turn.whenStored.then(
           () => unstoredTurns.delete(turn),
           reason => end(turn, reason),
         )

@@ -1,7 +1,7 @@
 // Runs a turn alone after its process has crashed, so that a second crash shows that the turn is the cause.
 import type { System } from '@postern/message'
 import type { Turn } from '../../ports/records/work/turn.ts'
-import { createOneByOne } from '../keyed-queue.ts'
+import { createKeyedQueue } from '../keyed-queue.ts'
 
 interface IsolationDeps {
   readonly system: Pick<System, 'now' | 'sleep'>
@@ -28,7 +28,7 @@ export class TurnIsolation {
   readonly #deps: IsolationDeps
   readonly #runningTurns = new Set<Turn>()
   readonly #queuedTurns = new Set<Turn>()
-  readonly #runOneByOne = createOneByOne()
+  readonly #runOneByOne = createKeyedQueue()
   #isClosed = false
   #change = Promise.withResolvers<void>()
 

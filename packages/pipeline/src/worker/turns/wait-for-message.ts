@@ -17,7 +17,7 @@ export function waitForMessage(context: TurnContext, whenStored: Promise<void>):
       // The store decides whether the answer is stored together with the message.
       commit: results.commit,
       release: (...args) => whenStored.then(() => results.release(...args)),
-      keepStreamed: (...args) => whenStored.then(() => results.keepStreamed(...args)),
+      storeStreamedAnswer: (...args) => whenStored.then(() => results.storeStreamedAnswer(...args)),
     },
     readAttachment: (...args) => whenStored.then(() => readAttachment(...args)),
     ...(callAgent && { callAgent: (...args) => whenStored.then(() => callAgent(...args)) }),

@@ -42,7 +42,7 @@ export function createCommit(
   { db, write, now, files }: StoreContext,
   tables: TurnCommitDeps,
   actions: ActionWriter,
-): Pick<WorkStore, 'commit' | 'say' | 'act'> {
+): Pick<WorkStore, 'commit' | 'storeInterimAnswer' | 'storeActions'> {
   const findLeasedTurn = db.prepare<TurnRow>(
     'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
@@ -77,7 +77,7 @@ export function createCommit(
       if (outcome === 'changed') throw new StateChanged(`the person of turn ${turn.message} has another state by now`)
       refuseLostLease(outcome === 'committed' ? 1 : 0, `turn ${turn.message}`)
     },
-    async say(turn, answer) {
+    async storeInterimAnswer(turn, answer) {
       const draft = draftPartialAnswer(answer, answer.response)
       const changes = await writeWithBlobs(listAnswerBlobs(answer), () =>
         write(batch => storePartialAnswer(batch, turn, draft), {
@@ -86,7 +86,7 @@ export function createCommit(
       )
       refuseLostLease(changes, `turn ${turn.message}`)
     },
-    async act(acts, correlationId) {
+    async storeActions(acts, correlationId) {
       const drafts = acts.map(actions.draft)
       const writeAll = (batch: Batch) => {
         for (const draft of drafts) actions.write(batch, draft, correlationId, now())

@@ -1,4 +1,4 @@
-// Ends a turn together with the turns that were merged into it.
+// Ends a turn together with the turns that it has merged.
 import type { MessageState, TaskRecord, Turn } from '@postern/pipeline'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'

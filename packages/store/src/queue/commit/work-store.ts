@@ -53,12 +53,12 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
     ...createBroadcasts(context, tables),
     ...createSettle(context, tables),
     ...listConsumerSetters(tables),
-    async keepFiles(turn, files) {
-      await fileAttacher.keepFiles(turn, files)
+    async attachFiles(turn, files) {
+      await fileAttacher.attachFiles(turn, files)
       dropStoredReader(turn.content)
     },
     renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
-    nextDue: async () => findNextDue.get()?.due_at ?? undefined,
+    findNextDueAt: async () => findNextDue.get()?.due_at ?? undefined,
   }
 }
 

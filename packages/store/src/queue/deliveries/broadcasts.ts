@@ -114,5 +114,5 @@ function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[]
 }
 
 function toBroadcast({ channel: via, target, after_id: after, until_id: until, ...row }: BroadcastRow): Broadcast {
-  return { ...row, via, target: parseJson(target), after, lastPeer: until }
+  return { ...row, via, target: parseJson(target), lastQueuedPeer: after, lastPeer: until }
 }

@@ -103,7 +103,7 @@ function toOutcome(settlement: Settlement, now: number): Outcome {
     error: settlement.state === 'sent' ? null : settlement.error,
     reason: settlement.state === 'sent' ? null : settlement.reason,
     note: settlement.state === 'sent' ? (settlement.note ?? null) : null,
-    uncountedAttempts: settlement.state === 'later' && settlement.uncounted ? 1 : 0,
+    uncountedAttempts: settlement.state === 'later' && settlement.isUncounted ? 1 : 0,
     waitsSince: isLater ? now : null,
   }
 }

@@ -194,7 +194,7 @@ function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
   const releaseMerged = db.prepare(
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
-  return async ({ message, token, thread }, { dueAt, error, uncounted, attempt }) => {
+  return async ({ message, token, thread }, { dueAt, error, isUncounted: uncounted, attempt }) => {
     const attemptLine = formatAttempt(attempt)
     const firstAttemptAt = uncounted ? null : now()
     const releaseTurn = (batch: Batch) => {

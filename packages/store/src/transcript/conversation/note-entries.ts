@@ -1,7 +1,7 @@
 // Reads notes of turns as entries of a transcript.
 import { isoTime } from '@postern/message'
 import type { EntryBody } from '@postern/transcript'
-import { nameResult, nameSaid } from '@postern/transcript'
+import { nameResult, nameTextMessage } from '@postern/transcript'
 import { parseJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { EntryPosition } from './entry-position.ts'
@@ -69,7 +69,7 @@ function splitText(entry: EntryBody, splits: readonly number[]): readonly EntryB
     entry_id: index === 0 ? entry_id : `${entry_id}.${index}`,
     group_id: entry_id,
     ...(index === 0 && native_id !== undefined && { native_id }),
-    ...(index > 0 && native_id !== undefined && { message_id: nameSaid(native_id, index + 1) }),
+    ...(index > 0 && native_id !== undefined && { message_id: nameTextMessage(native_id, index + 1) }),
     content: { parts: parts.slice(start, splits[index] ?? parts.length) },
   }))
 }

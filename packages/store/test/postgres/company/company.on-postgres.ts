@@ -139,7 +139,7 @@ describe('several stores on one database', () => {
         schemaOf(url),
       )
       for (const each of held) expect(Number(each.held)).toBeLessThanOrEqual(4)
-      const release = (turn: Turn, store: GatewayStore) => store.release(turn, { dueAt: 0, uncounted: true })
+      const release = (turn: Turn, store: GatewayStore) => store.release(turn, { dueAt: 0, isUncounted: true })
       await Promise.all(leased.flatMap((turns, at) => turns.map(turn => release(turn, stores[at] as GatewayStore))))
     }
     await close()

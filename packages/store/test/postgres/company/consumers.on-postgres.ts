@@ -311,7 +311,7 @@ test('a poll that takes no due work leaves it for other gateways', async () => {
     expect(await other.leaseTurns({ ...pollOf('two'), shares: { maxPerGroup: 1, usedByGroup: new Map() } })).toEqual([])
     const [turn] = await store.leaseTurns(pollOf('one'))
     expect(turn?.content.id, `round ${round}`).toBe('m2')
-    if (turn) await store.release(turn, { dueAt: 0, uncounted: true })
+    if (turn) await store.release(turn, { dueAt: 0, isUncounted: true })
   }
   await Promise.all([store.close(), other.close()])
 })

@@ -21,10 +21,10 @@ test('a deletion reaches its peer after the post that another gateway is still d
     arrived.push(text.includes('regrets') ? 'post' : 'deletion')
   }
   const one = await openWorker(url, { holder: 'one', deliver })
-  await one.act([sketchPost('p1', 'regrets', { recipients: ['https://peer.test/inbox'] })], 'c')
+  await one.storeActions([sketchPost('p1', 'regrets', { recipients: ['https://peer.test/inbox'] })], 'c')
   await begun.promise
   const two = await openWorker(url, { holder: 'two', deliver })
-  await two.act([sketchDeletion('p1', ['https://peer.test/inbox'])], 'c')
+  await two.storeActions([sketchDeletion('p1', ['https://peer.test/inbox'])], 'c')
   await setTimeout(1_500)
   expect(arrived).toEqual([])
   free.resolve()
@@ -46,7 +46,7 @@ test('a gateway whose clock is 61 seconds ahead takes no work of another one', a
   }
   const one = await openWorker(url, { holder: 'one', handle, deliver })
   await one.admit(sketchIntake('m1'), 'c')
-  await one.act([sketchPost('p1', 'news', { recipients: ['https://peer.test/inbox'] })], 'c')
+  await one.storeActions([sketchPost('p1', 'news', { recipients: ['https://peer.test/inbox'] })], 'c')
   await vi.waitFor(() => expect(begun).toEqual({ turns: 1, deliveries: 1 }), 10_000)
   const two = await openWorker(url, { holder: 'two', handle, deliver, aheadMs: 61_000 })
   expect(Math.abs(two.now() - one.now())).toBeLessThan(20_000)

@@ -78,7 +78,7 @@ function describePosts(openStore: OpenStore): void {
   test(
     'the store shows a synthetic message and its answer to the operator, and to no agent',
     withStore(openStore, async ({ store }) => {
-      await store.act([sketchPost('p1', 'news', { isListed: true, recipients: ['y'] })], 'c of p1')
+      await store.storeActions([sketchPost('p1', 'news', { isListed: true, recipients: ['y'] })], 'c of p1')
       expect(await leaseTurns(store)).toEqual([])
       const [summary] = await store.listMessages({ limit: 9 })
       expect(summary).toMatchObject({ id: 'post:p1', agent: 'echo', state: 'answered', correlation_id: 'c of p1' })
@@ -96,19 +96,19 @@ function describePosts(openStore: OpenStore): void {
     'act() does all or nothing',
     withStore(openStore, async ({ store }) => {
       const invalidReaction = sketchReaction(99_999, 'x')
-      await expect(store.act([sketchPost('p1', 'news'), invalidReaction], 'c')).rejects.toThrow('99999')
+      await expect(store.storeActions([sketchPost('p1', 'news'), invalidReaction], 'c')).rejects.toThrow('99999')
       expect(await store.findResponse('p1')).toBeUndefined()
       expect((await store.count()).messages.answered).toBe(0)
-      await store.act([sketchPost('p1', 'one'), sketchPost('p2', 'two')], 'c')
+      await store.storeActions([sketchPost('p1', 'one'), sketchPost('p2', 'two')], 'c')
       expect(await store.listResponses({ ...ofEcho, limit: 9 })).toHaveLength(2)
     }),
   )
   test(
     'a post cannot replace an earlier post of the same id, but other agents may use that id',
     withStore(openStore, async ({ store }) => {
-      await store.act([sketchPost('p1', 'first')], 'c')
+      await store.storeActions([sketchPost('p1', 'first')], 'c')
       await answerWith(store, 'm1', 'done', { acts: [sketchPost('p1', 'second'), sketchPost('p2', 'third')] })
-      await store.act([sketchPost('p2', 'of another agent', { agent: 'help' })], 'c')
+      await store.storeActions([sketchPost('p2', 'of another agent', { agent: 'help' })], 'c')
       expect(await store.findResponse('p1')).toMatchObject({ response: { parts: [{ content: 'first' }] } })
       expect(await store.findResponse('p2')).toMatchObject({
         agent: 'echo',
@@ -122,7 +122,7 @@ function describePostThreads(openStore: OpenStore): void {
   test(
     'a reply to any known id of a post joins its thread, after the post',
     withStore(openStore, async ({ store }) => {
-      await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], isListed: true })], 'c')
+      await store.storeActions([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], isListed: true })], 'c')
       const references = ['unknown', 'https://agents.test/p1']
       await store.admit(sketchIntake('reply', inThread('elsewhere', { thread: { references } })), 'c')
       await store.admit(sketchIntake('other', inThread('elsewhere')), 'c')
@@ -130,7 +130,7 @@ function describePostThreads(openStore: OpenStore): void {
       expect(reply?.content).toMatchObject({ id: 'reply', thread_source: 'p1' })
       const history = await store.readHistory({
         thread: reply?.thread ?? 0,
-        before: reply?.message ?? 0,
+        beforeMessage: reply?.message ?? 0,
         head: 0,
         tail: 9,
       })
@@ -141,7 +141,10 @@ function describePostThreads(openStore: OpenStore): void {
   test(
     'a post for a few has its own scope, which no message of another scope joins',
     withStore(openStore, async ({ store }) => {
-      await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], scope: 'post:p1' })], 'c')
+      await store.storeActions(
+        [sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], scope: 'post:p1' })],
+        'c',
+      )
       const thread = { references: ['https://agents.test/p1'], scope: 'public' }
       await store.admit(sketchIntake('reply', inThread('elsewhere', { thread })), 'c')
       expect((await leaseOnlyTurn(store)).content.thread_source).toBe('elsewhere')
@@ -159,7 +162,7 @@ function describeEdits(openStore: OpenStore): void {
       expect(firstResponse?.editedAt).toBeUndefined()
       advance(5_000)
       const fixedAnswer = { ...sketchResponse(turn, 'right'), subject: 'fixed' }
-      await store.act([sketchEdit(fixedAnswer, ['x'])], 'c')
+      await store.storeActions([sketchEdit(fixedAnswer, ['x'])], 'c')
       const response = await store.findResponse('answer to m1')
       expect(response).toMatchObject({ response: fixedAnswer, rendering: { pieces: 2 }, target: { answerTo: 'm1' } })
       expect(Date.parse(response?.editedAt ?? '')).toBeGreaterThan(Date.parse(response?.response.created_at ?? ''))
@@ -173,7 +176,7 @@ function describeEdits(openStore: OpenStore): void {
     'a waiting delivery sends the new text, and the edit follows in order',
     withStore(openStore, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'wrong', { recipients: ['x'] })
-      await store.act([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')
+      await store.storeActions([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')
       const create = await leaseOnlyDelivery(store)
       expect(create.response?.parts).toMatchObject([{ content: 'right' }])
       await store.settle(create, { state: 'sent' })
@@ -185,7 +188,7 @@ function describeEdits(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'words')
       const unknown = { ...sketchResponse(turn, 'new'), id: 'unknown' }
-      await store.act([sketchEdit(unknown, ['x']), sketchDeletion('unknown', ['x'])], 'c')
+      await store.storeActions([sketchEdit(unknown, ['x']), sketchDeletion('unknown', ['x'])], 'c')
       expect(await leaseDeliveries(store)).toEqual([])
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'words'])
     }),
@@ -198,7 +201,7 @@ function describeDeletions(openStore: OpenStore): void {
     withStore(openStore, async ({ store, now }) => {
       const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
       await answerWith(store, 'm2', 'stays', { isListed: true })
-      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      await store.storeActions([sketchDeletion('answer to m1', ['x'])], 'c')
       const response = await store.findResponse('answer to m1')
       expect(response).toMatchObject({
         response: { id: 'answer to m1', parts: [] },
@@ -217,7 +220,7 @@ function describeDeletions(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x', 'y'] })
       const [leasedDelivery] = await leaseDeliveries(store, 1)
-      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      await store.storeActions([sketchDeletion('answer to m1', ['x'])], 'c')
       if (leasedDelivery) await expect(store.settle(leasedDelivery, { state: 'sent' })).rejects.toThrow(LeaseLost)
       expect(await leaseDeliveries(store)).toMatchObject([{ to: 'x', response: { parts: [] } }])
       const dead = await store.listDeliveries({ limit: 9, state: 'dead' })
@@ -230,7 +233,7 @@ function describeDeletions(openStore: OpenStore): void {
     'the operator cannot retry those deliveries, but can retry the deletion',
     withStore(openStore, async ({ store, advance }) => {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
-      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      await store.storeActions([sketchDeletion('answer to m1', ['x'])], 'c')
       const [deadDelivery] = await store.listDeliveries({ limit: 9, state: 'dead' })
       expect(await store.retryDelivery(deadDelivery?.id ?? '')).toBe(false)
       advance(1)
@@ -255,7 +258,7 @@ function describeDeletions(openStore: OpenStore): void {
         error: 'busy',
         wire: { content: 'regrets' },
       })
-      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      await store.storeActions([sketchDeletion('answer to m1', ['x'])], 'c')
       const deletion = await leaseOnlyDelivery(store)
       await store.settle(deletion, { state: 'sent', wire: { type: 'Delete' } })
       const wires = (await store.listDeliveries({ limit: 9 })).map(({ state, wire }) => [state, wire])
@@ -276,10 +279,10 @@ function describeDeletions(openStore: OpenStore): void {
         sketchEdit(answer, ['x']),
         sketchDeletion('answer to m1', ['x']),
       ]
-      await store.act(acts, 'c')
+      await store.storeActions(acts, 'c')
       const retractedAt = new Date(now()).toISOString()
       advance(1_000)
-      await store.act([sketchEdit(answer, ['y']), sketchDeletion('answer to m1', ['y'])], 'c')
+      await store.storeActions([sketchEdit(answer, ['y']), sketchDeletion('answer to m1', ['y'])], 'c')
       expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] }, retractedAt })
       expect(await store.countListed(ofEcho)).toBe(0)
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])

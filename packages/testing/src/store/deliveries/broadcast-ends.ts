@@ -38,8 +38,8 @@ function describeEndings(openStore: OpenStore): void {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.after, 1)
-      await store.act([sketchDeletion('p1', [], [{ relation: 'follower', target: { gone: 1 } }])], 'c')
+      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 1)
+      await store.storeActions([sketchDeletion('p1', [], [{ relation: 'follower', target: { gone: 1 } }])], 'c')
       await expect(store.expand(leasedBroadcast, [], { after: cursor, isDone: true })).rejects.toThrow(LeaseLost)
       const undoing = await leaseOnlyBroadcast(store)
       expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, lastPeer: leasedBroadcast.lastPeer })
@@ -61,16 +61,16 @@ function describeEndings(openStore: OpenStore): void {
       const storedPost = await store.findResponse('p1')
       if (!storedPost) throw new Error('there is a post')
       const edit = sketchEdit(storedPost.response, [])
-      await store.act(
+      await store.storeActions(
         [{ ...edit, deliveryPlan: { deliveries: [], broadcasts: [{ relation: 'follower', target: 'edit' }] } }],
         'c',
       )
       const leasedBroadcast = await leaseOnlyBroadcast(store)
       expect(leasedBroadcast.target).toEqual({ note: 1 })
       expect(await leaseBroadcasts(store, 'another worker')).toEqual([])
-      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 9)
       const [next] = await leaseBroadcasts(store, 'another worker')
-      if (next) await expandPage(store, next, next.after, 9)
+      if (next) await expandPage(store, next, next.lastQueuedPeer, 9)
       const [first, ...otherDeliveries] = await leaseExpansion(store)
       expect([first?.broadcast, otherDeliveries]).toEqual([{ note: 1 }, []])
       if (first) await store.settle(first, { state: 'sent' })
@@ -84,15 +84,15 @@ function describeEndings(openStore: OpenStore): void {
       const authorship = { author: 'carl', object: 'note' }
       const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
       await leaseTurns(store)
-      await store.act([sketchReaction(message, 'carl', toFollowers)], 'c')
+      await store.storeActions([sketchReaction(message, 'carl', toFollowers)], 'c')
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.after, 1)
+      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 1)
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
       await expect(
         store.expand(leasedBroadcast, [toDeliveryPlan('bob')], { after: cursor, isDone: true }),
       ).rejects.toThrow(LeaseLost)
       expect([...(await leaseExpansion(store)), ...(await leaseDeliveries(store))]).toEqual([])
-      expect(await store.nextDue()).toBeUndefined()
+      expect(await store.findNextDueAt()).toBeUndefined()
     }),
   )
 }
@@ -104,7 +104,7 @@ function describeRanks(openStore: OpenStore): void {
       await addFollowers(store, 'ada', 'bob')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 9)
       await answerWith(store, 'm1', 'hello', { recipients: ['x'] })
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])
       expect((await leaseExpansion(store, 1)).map(({ to }) => to)).toEqual(['ada'])
@@ -117,7 +117,7 @@ function describeRanks(openStore: OpenStore): void {
       await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 9)
       const request = {
         holder: 'worker',
         limit: 9,
@@ -137,12 +137,12 @@ function describeBroadcastDurability(openStore: OpenStore): void {
       if (!reopen) return
       await addFollowers(first, 'ada', 'bob')
       await broadcast(first)
-      await first.act([sketchPost('gone', 'regrets', { isListed: true }), sketchDeletion('gone')], 'c')
+      await first.storeActions([sketchPost('gone', 'regrets', { isListed: true }), sketchDeletion('gone')], 'c')
       const leasedBroadcast = await leaseOnlyBroadcast(first)
-      const cursor = await expandPage(first, leasedBroadcast, leasedBroadcast.after, 1)
+      const cursor = await expandPage(first, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 1)
       await first.admit(sketchIntake('m1'), 'c')
       const turn = await leaseOnlyTurn(first)
-      await first.say(turn, { response: sketchResponse(turn, 'looking', 'working'), deliveries: [] })
+      await first.storeInterimAnswer(turn, { response: sketchResponse(turn, 'looking', 'working'), deliveries: [] })
       const store = await reopen()
       advance(60_000)
       try {
@@ -153,7 +153,7 @@ function describeBroadcastDurability(openStore: OpenStore): void {
           lastPeer: leasedBroadcast.lastPeer,
           target: { note: 1 },
         })
-        await expandPage(store, secondLease, secondLease.after, 9)
+        await expandPage(store, secondLease, secondLease.lastQueuedPeer, 9)
         expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
         expect(await store.findResponse('gone')).toMatchObject({
           response: { parts: [] },

@@ -12,7 +12,7 @@ export async function addFollowers(store: Store, ...peers: readonly string[]): P
 }
 
 export async function broadcast(store: Store, id = 'p1'): Promise<void> {
-  await store.act([sketchPost(id, `words of ${id}`, { broadcasts: toFollowers })], 'c')
+  await store.storeActions([sketchPost(id, `words of ${id}`, { broadcasts: toFollowers })], 'c')
 }
 
 export function leaseBroadcasts(store: Store, holder = 'worker'): Promise<readonly Broadcast[]> {

@@ -33,7 +33,7 @@ function describeExpansion(openStore: OpenStore): void {
         target: { note: 1 },
         after: 0,
       })
-      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.after, 2)
+      const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 2)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
       await expandPage(store, leasedBroadcast, cursor, 2)
       const [lastDelivery] = await leaseExpansion(store)
@@ -58,8 +58,8 @@ function describeExpansion(openStore: OpenStore): void {
       await addFollowers(store, 'bob')
       const [unstreamedBroadcast, streamedBroadcast] = await leaseBroadcasts(store)
       if (!unstreamedBroadcast || !streamedBroadcast) throw new Error('there are two broadcasts')
-      await expandPage(store, unstreamedBroadcast, unstreamedBroadcast.after, 9)
-      await expandPage(store, streamedBroadcast, streamedBroadcast.after, 9)
+      await expandPage(store, unstreamedBroadcast, unstreamedBroadcast.lastQueuedPeer, 9)
+      await expandPage(store, streamedBroadcast, streamedBroadcast.lastQueuedPeer, 9)
       expect((await leaseExpansion(store)).map(({ to, response }) => `${response?.id} → ${to}`)).toEqual([
         'heard → ada',
       ])
@@ -115,7 +115,7 @@ function describeExpansion(openStore: OpenStore): void {
       await store.admit(sketchIntake('block', { disposition: 'keep', effects: [block] }), 'c')
       await broadcast(store)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 9)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['bob'])
     }),
   )
@@ -128,13 +128,13 @@ function describeBroadcastFencing(openStore: OpenStore): void {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)
       const firstBroadcast = await leaseOnlyBroadcast(store)
-      const cursor = await expandPage(store, firstBroadcast, firstBroadcast.after, 1)
+      const cursor = await expandPage(store, firstBroadcast, firstBroadcast.lastQueuedPeer, 1)
       expect(await leaseBroadcasts(store, 'another')).toEqual([])
       advance(60_000)
       const [second] = await leaseBroadcasts(store, 'another')
       expect(second).toMatchObject({ id: firstBroadcast.id, after: cursor, lastPeer: firstBroadcast.lastPeer })
       if (!second) return
-      const ahead = await expandPage(store, second, second.after, 1)
+      const ahead = await expandPage(store, second, second.lastQueuedPeer, 1)
       // The first worker returns with the page that the second one has done already, and with the next page.
       await expandPage(store, firstBroadcast, cursor, 1)
       await expandPage(store, firstBroadcast, ahead, 2)
@@ -160,11 +160,11 @@ function describeBroadcastFencing(openStore: OpenStore): void {
       advance(10 * leaseMs)
       expect(await leaseBroadcasts(store)).toEqual([])
       expect(await leaseExpansion(store)).toEqual([])
-      expect(await store.nextDue()).toBeUndefined()
+      expect(await store.findNextDueAt()).toBeUndefined()
     }),
   )
   test(
-    'nextDue() includes broadcasts and their deliveries, and waiting workers get a notification',
+    'findNextDueAt() includes broadcasts and their deliveries, and waiting workers get a notification',
     withStore(openStore, async ({ store, now, advance }) => {
       await addFollowers(store, 'ada')
       let noticeCount = 0
@@ -173,13 +173,13 @@ function describeBroadcastFencing(openStore: OpenStore): void {
       })
       await broadcast(store)
       expect(noticeCount).toBe(1)
-      expect(await store.nextDue()).toBe(now())
+      expect(await store.findNextDueAt()).toBe(now())
       advance(10)
       const leasedBroadcast = await leaseOnlyBroadcast(store)
-      expect(await store.nextDue()).toBe(now() + leaseMs)
-      await expandPage(store, leasedBroadcast, leasedBroadcast.after, 9)
+      expect(await store.findNextDueAt()).toBe(now() + leaseMs)
+      await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 9)
       expect(noticeCount).toBe(2)
-      expect(await store.nextDue()).toBe(now())
+      expect(await store.findNextDueAt()).toBe(now())
     }),
   )
 }

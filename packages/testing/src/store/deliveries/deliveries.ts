@@ -94,7 +94,7 @@ function describeSending(openStore: OpenStore): void {
       const next_attempt_at = new Date(now() + 2_000).toISOString()
       const waiting = { state: 'later', attempts: 1, last_error: 'HTTP 503', next_attempt_at, wire: { try: 1 } }
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([waiting])
-      expect(await store.nextDue()).toBe(now() + 2_000)
+      expect(await store.findNextDueAt()).toBe(now() + 2_000)
       expect(await leaseDeliveries(store)).toEqual([])
       advance(2_000)
       const secondDelivery = await leaseOnlyDelivery(store)
@@ -103,7 +103,7 @@ function describeSending(openStore: OpenStore): void {
       await store.settle(secondDelivery, { state: 'dead', reason: 'refused', error: 'HTTP 410' })
       const dead = { state: 'dead', attempts: 2, last_error: 'HTTP 410', wire: { try: 1 } }
       expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dead])
-      expect(await store.nextDue()).toBeUndefined()
+      expect(await store.findNextDueAt()).toBeUndefined()
     }),
   )
   test(
@@ -142,7 +142,7 @@ function describePostponing(openStore: OpenStore): void {
           dueAt: now() + 10,
           reason: 'unavailable',
           error: 'left alone',
-          uncounted,
+          isUncounted: uncounted,
         })
         advance(10)
       }

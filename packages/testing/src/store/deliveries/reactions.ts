@@ -13,7 +13,7 @@ function describeReactions(openStore: OpenStore): void {
     'a reaction is a delivery for its message, without a response',
     withStore(openStore, async ({ store }) => {
       const turn = await answerWith(store, 'm1', 'thanks')
-      await store.act([sketchReaction(turn.message, 'x')], 'c of the act')
+      await store.storeActions([sketchReaction(turn.message, 'x')], 'c of the act')
       const delivery = await leaseOnlyDelivery(store)
       expect(delivery).toMatchObject({ to: 'x', message: { id: 'm1' }, agent: 'echo', via: 'a2a' })
       expect(delivery.response).toBeUndefined()
@@ -26,7 +26,7 @@ function describeReactions(openStore: OpenStore): void {
       const authorship = { author: 'ada', object: 'note' }
       const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
-      await store.act([sketchReaction(message, 'x')], 'c')
+      await store.storeActions([sketchReaction(message, 'x')], 'c')
       expect(await leaseDeliveries(store)).toEqual([])
     }),
   )

@@ -16,9 +16,9 @@ function describeOrder(openStore: OpenStore): void {
   test(
     'a deletion leaves after the running try of its post',
     withStore(openStore, async ({ store }) => {
-      await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
+      await store.storeActions([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
       const delivery = await leaseOnlyDelivery(store)
-      await store.act([sketchDeletion('p1', ['x'])], 'c')
+      await store.storeActions([sketchDeletion('p1', ['x'])], 'c')
       expect(await leaseDeliveries(store)).toEqual([])
       const wire = { content: 'regrets' }
       const attempt = { at: 1, ms: 2, status: 202 }
@@ -37,14 +37,14 @@ function describeOrder(openStore: OpenStore): void {
   test(
     'a deletion leaves after the lease of an abandoned try expires, renewed or not',
     withStore(openStore, async ({ store, now, advance }) => {
-      await store.act([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
+      await store.storeActions([sketchPost('p1', 'regrets', { recipients: ['x'] })], 'c')
       const delivery = await leaseOnlyDelivery(store)
-      await store.act([sketchDeletion('p1', ['x'])], 'c')
+      await store.storeActions([sketchDeletion('p1', ['x'])], 'c')
       advance(leaseMs - 1)
       await store.renew(delivery, leaseMs)
       advance(leaseMs - 1)
       expect(await leaseDeliveries(store)).toEqual([])
-      expect(await store.nextDue()).toBe(now() + 1)
+      expect(await store.findNextDueAt()).toBe(now() + 1)
       advance(1)
       // The first poll finds that no worker tries it any more.
       await leaseDeliveries(store)
@@ -87,7 +87,7 @@ function describeOperators(openStore: OpenStore): void {
       await answerWith(store, 'm1', 'regrets', { recipients: ['x'] })
       const delivery = await leaseOnlyDelivery(store)
       advance(1)
-      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      await store.storeActions([sketchDeletion('answer to m1', ['x'])], 'c')
       expect(await store.retryDelivery(delivery.id)).toBe(false)
       advance(1)
       await expect(store.settle(delivery, { state: 'dead', reason: 'refused', error: 'HTTP 500' })).rejects.toThrow(

@@ -66,7 +66,7 @@ async function leaveWork(store: Store): Promise<{ readonly leasedToken: number }
   await store.admit(sketchIntake('m2', inThread('u', { task })), 'c')
   await store.admit(sketchIntake('m3', inThread('u')), 'c')
   const { token } = await leaseOnlyTurn(store)
-  await store.secret('key', async () => 'made once')
+  await store.readOrCreateSecret('key', async () => 'made once')
   store.refuse({ at: 'now', via: 'a2a', from: 'x', code: 'unsigned', reason: 'Cannot verify' })
   await store.listRefusals({ limit: 1 })
   return { leasedToken: token }
@@ -85,7 +85,7 @@ async function expectWork(store: Store, { leasedToken }: { readonly leasedToken:
   const deliveries = await leaseDeliveries(store)
   expect(recipientsOf(deliveries)).toEqual(['m1 → x'])
   expect(deliveries[0]).toMatchObject({ attempt: 2, message: { raw: { id: 'm1' } } })
-  expect(await store.secret('key', async () => 'made twice')).toBe('made once')
+  expect(await store.readOrCreateSecret('key', async () => 'made twice')).toBe('made once')
   expect(await store.findBlob('ab'.repeat(32))).toBeDefined()
   expect(await store.findTask({ owner: 'ada', id: 'task 1' })).toMatchObject({ state: 'working' })
   expect(await store.listRefusals({ limit: 9 })).toHaveLength(1)

@@ -138,7 +138,7 @@ function describeDeliveries(openStore: OpenStore): void {
       const attempt = { at: now(), ms: 12, status: 503, reply_line: '503 Service Unavailable' }
       const retryOutcome = { state: 'later', dueAt: now(), reason: 'unavailable', error: 'away' } as const
       await store.settle(await leaseOnlyDelivery(store), { ...retryOutcome, attempt })
-      await store.settle(await leaseOnlyDelivery(store), { ...retryOutcome, uncounted: true })
+      await store.settle(await leaseOnlyDelivery(store), { ...retryOutcome, isUncounted: true })
       const lastDelivery = await leaseOnlyDelivery(store)
       await store.settle(lastDelivery, { state: 'sent', attempt: { at: now(), ms: 3, status: 202 } })
       const log = [

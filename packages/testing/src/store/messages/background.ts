@@ -40,7 +40,7 @@ function sketchBackground(id: string, members: Partial<BackgroundEntry> = {}): B
 
 /** Reads the history that an agent gets with this turn. */
 function recall(store: Store, { thread, message }: Pick<Turn, 'thread' | 'message'>): Promise<readonly Entry[]> {
-  return store.readHistory({ thread, before: message, head: 3, tail: 99 })
+  return store.readHistory({ thread, beforeMessage: message, head: 3, tail: 99 })
 }
 
 async function recallIds(
@@ -96,7 +96,7 @@ function describeOrder(openStore: OpenStore): void {
         ids.map(id => sketchBackground(id)),
       )
       const { thread, message: historyEnd } = turn
-      const ends = await store.readHistory({ thread, before: historyEnd, head: 3, tail: 4 })
+      const ends = await store.readHistory({ thread, beforeMessage: historyEnd, head: 3, tail: 4 })
       expect(ends.map(({ nativeId }) => nativeId)).toEqual([...ids.slice(0, 3), ...ids.slice(-4)])
     }),
   )
@@ -112,8 +112,8 @@ function describeKnown(openStore: OpenStore): void {
       await store.commit(firstTurn, sketchAnswer(firstTurn, 'hello', [], { aliases: ['object of the answer'] }))
       const turn = await leaseNew(store, 'm2')
       const ids = ['p1', 'm1', 'object of m1', 'object of the answer', 'm2']
-      for (const id of ids) expect(await store.knows(turn, id), id).toBe(true)
-      expect(await store.knows(turn, 'p2')).toBe(false)
+      for (const id of ids) expect(await store.hasEntry(turn, id), id).toBe(true)
+      expect(await store.hasEntry(turn, 'p2')).toBe(false)
       await store.addBackground(
         turn,
         [...ids, 'p2', 'p2'].map(id => sketchBackground(id)),
@@ -128,11 +128,11 @@ function describeKnown(openStore: OpenStore): void {
       await store.addBackground(firstTurn, [sketchBackground('p1')])
       await store.commit(firstTurn, sayNothing())
       const turn = await leaseNew(store, 'm2', 'u')
-      expect(await store.knows(turn, 'p1')).toBe(false)
-      expect(await store.knows(turn, 'm1')).toBe(false)
+      expect(await store.hasEntry(turn, 'p1')).toBe(false)
+      expect(await store.hasEntry(turn, 'm1')).toBe(false)
       await store.addBackground(turn, [sketchBackground('p1')])
       expect(await recallIds(store, turn)).toEqual(['p1'])
-      expect(await store.knows(turn, 'p1')).toBe(true)
+      expect(await store.hasEntry(turn, 'p1')).toBe(true)
     }),
   )
   test(

@@ -72,7 +72,7 @@ function describeEdits(openStore: OpenStore): void {
       expect(await leaseTurns(store)).toEqual([])
       expect(await store.findMessage('e1')).toMatchObject({ state: 'ignored', flags: ['hidden_text', 'edit_applied'] })
       const { message: next } = await store.admit(byAda('m2', {}, 'other'), 'c')
-      const history = await store.readHistory({ thread: turn.thread, before: next, head: 9, tail: 9 })
+      const history = await store.readHistory({ thread: turn.thread, beforeMessage: next, head: 9, tail: 9 })
       expect(history.map(entry => entry.parts[0])).toMatchObject([{ content: 'best' }, { content: 'done' }])
     }),
   )
@@ -125,7 +125,7 @@ function describeEdits(openStore: OpenStore): void {
       await store.admit(editOf('e2', 'best', { blobs: [newBlob], message: { parts: [fileOf(newBlob)] } }), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
       const { message: next } = await store.admit(byAda('m2', {}, 'next'), 'c')
-      const history = await store.readHistory({ thread: turn.thread, before: next, head: 9, tail: 9 })
+      const history = await store.readHistory({ thread: turn.thread, beforeMessage: next, head: 9, tail: 9 })
       expect(history.map(({ nativeId, parts }) => [nativeId, parts[0]])).toMatchObject([
         ['m1', fileOf(newBlob)],
         [expect.anything(), { content: 'done' }],
@@ -207,7 +207,7 @@ function describeEdits(openStore: OpenStore): void {
       await store.admit(byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
       const response = { ...sketchResponse(turn, '', 'working'), parts: [fileOf(picture)] }
-      await store.say(turn, { response, blobs: [picture], deliveries: [] })
+      await store.storeInterimAnswer(turn, { response, blobs: [picture], deliveries: [] })
       await store.admit(editOf('e1', 'new'), 'c')
       expect(await store.findBlob(oldBlob.digest)).toBeUndefined()
       expect(await store.findBlob(picture.digest)).toMatchObject(picture)

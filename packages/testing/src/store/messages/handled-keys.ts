@@ -65,7 +65,7 @@ function describeTasks(openStore: OpenStore): void {
       await answerTask(store, 'done')
       advance(1_000)
       await store.admit(sketchIntake('newest', { disposition: 'keep' }), 'c')
-      expect(await store.expireTasks({ before: now(), limit: 9 })).toMatchObject({ removed: 1 })
+      expect(await store.expireTasks({ unchangedSince: now(), limit: 9 })).toMatchObject({ removed: 1 })
       expect(await store.admit(intake, 'c')).toEqual({ outcome: 'forgotten', message: 0 })
       expect(await store.findTask(adasTask)).toBeUndefined()
       expect(await leaseTurns(store)).toEqual([])

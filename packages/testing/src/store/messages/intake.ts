@@ -161,7 +161,7 @@ function describeDispositions(openStore: OpenStore): void {
       })
       await store.admit(sketchIntake('m2', { message: { thread_source: 't' } }), 'c')
       const turn = await leaseOnlyTurn(store)
-      const request = { thread: turn.thread, before: turn.message + 1_000, head: 9, tail: 9 }
+      const request = { thread: turn.thread, beforeMessage: turn.message + 1_000, head: 9, tail: 9 }
       expect((await store.readHistory(request)).map(({ nativeId }) => nativeId)).toEqual(['m2'])
     }),
   )

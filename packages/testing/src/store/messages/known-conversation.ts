@@ -30,12 +30,17 @@ export function knownConversationContract(openStore: OpenStore): void {
       await store.commit(turn, sketchAnswer(turn, 'answer'))
       const conversation = await store.findConversation('echo', turn.content.thread_id)
       if (!conversation) throw new Error('there is no conversation')
-      await store.act([sketchReply('r1', conversation, turn.thread)], 'c')
-      const history = await store.readHistory({ thread: turn.thread, before: turn.message + 100, head: 9, tail: 9 })
+      await store.storeActions([sketchReply('r1', conversation, turn.thread)], 'c')
+      const history = await store.readHistory({
+        thread: turn.thread,
+        beforeMessage: turn.message + 100,
+        head: 9,
+        tail: 9,
+      })
       expect(history.map(({ nativeId }) => nativeId)).toEqual(['m1', 'answer to m1', 'r1'])
       await store.forgetPerson({ addresses: [ada] })
       expect(await store.findResponse('r1')).toBeUndefined()
-      await store.act([sketchReply('r2', conversation, turn.thread)], 'c')
+      await store.storeActions([sketchReply('r2', conversation, turn.thread)], 'c')
       expect(await store.findResponse('r2')).toBeUndefined()
     }),
   )

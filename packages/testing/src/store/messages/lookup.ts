@@ -41,7 +41,7 @@ function describeHistory(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const { thread, numbers } = await exchangeMessages(store, 4)
       const readHistory = async (head: number, tail: number, before = (numbers[3] ?? 0) + 1_000) =>
-        listNativeIds(await store.readHistory({ thread, before, head, tail }))
+        listNativeIds(await store.readHistory({ thread, beforeMessage: before, head, tail }))
       expect(await readHistory(2, 3)).toEqual(['m1', 'a1', 'a3', 'm4', 'a4'])
       expect(await readHistory(5, 6)).toEqual(['m1', 'a1', 'm2', 'a2', 'm3', 'a3', 'm4', 'a4'])
       expect(await readHistory(0, 1)).toEqual(['a4'])
@@ -55,7 +55,7 @@ function describeHistory(openStore: OpenStore): void {
     'an entry has speaker, text, time and id',
     withStore(openStore, async ({ store }) => {
       const { thread, numbers } = await exchangeMessages(store, 2)
-      const [question, answer] = await store.readHistory({ thread, before: numbers[1] ?? 0, head: 9, tail: 9 })
+      const [question, answer] = await store.readHistory({ thread, beforeMessage: numbers[1] ?? 0, head: 9, tail: 9 })
       expect(question).toMatchObject({
         nativeId: 'm1',
         role: 'user',
@@ -82,7 +82,12 @@ function describeHistory(openStore: OpenStore): void {
         const turn = await leaseOnlyTurn(store)
         const response = { ...sketchResponse(turn, 'secret'), visibility: 'direct' as const }
         await store.commit(turn, { response, deliveries: [] })
-        const entries = await store.readHistory({ thread: turn.thread, before: turn.message + 9, head: 1, tail: 9 })
+        const entries = await store.readHistory({
+          thread: turn.thread,
+          beforeMessage: turn.message + 9,
+          head: 1,
+          tail: 9,
+        })
         recalledTexts.push(JSON.stringify(entries.map(({ parts }) => parts)))
         expect(entries.map(({ role }) => role)).toEqual(['user', 'assistant'])
       }
@@ -97,7 +102,7 @@ function describeHistory(openStore: OpenStore): void {
       await store.commit(turn, { response: sketchResponse(turn, 'sorry', 'failed'), deliveries: [], error: 'broke' })
       await store.admit(sketchIntake('m2', inThread('t')), 'c')
       const { message } = await store.admit(sketchIntake('m3', inThread('t')), 'c')
-      const entries = await store.readHistory({ thread: turn.thread, before: message, head: 9, tail: 9 })
+      const entries = await store.readHistory({ thread: turn.thread, beforeMessage: message, head: 9, tail: 9 })
       expect(listNativeIds(entries)).toEqual(['m1', 'a1', 'm2'])
     }),
   )
@@ -112,10 +117,13 @@ function describeConversationOrder(openStore: OpenStore): void {
       await store.commit(firstTurn, sketchAnswer(firstTurn, 'one'))
       const secondTurn = await leaseOnlyTurn(store)
       const query = { thread: secondTurn.thread, head: 1, tail: 9 }
-      expect(listNativeIds(await store.readHistory({ ...query, before: secondTurn.message }))).toEqual(['m1', 'a1'])
+      expect(listNativeIds(await store.readHistory({ ...query, beforeMessage: secondTurn.message }))).toEqual([
+        'm1',
+        'a1',
+      ])
       await store.commit(secondTurn, sketchAnswer(secondTurn, 'two'))
       const thirdTurn = await leaseOnlyTurn(store)
-      expect(listNativeIds(await store.readHistory({ ...query, before: thirdTurn.message }))).toEqual([
+      expect(listNativeIds(await store.readHistory({ ...query, beforeMessage: thirdTurn.message }))).toEqual([
         'm1',
         'a1',
         'm2',
@@ -131,26 +139,28 @@ function describeSecrets(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       let secretCount = 0
       const makeSecret = async () => `secret ${++secretCount}`
-      const secrets = await Promise.all(Array.from({ length: 10 }, () => store.secret('key', makeSecret)))
+      const secrets = await Promise.all(Array.from({ length: 10 }, () => store.readOrCreateSecret('key', makeSecret)))
       expect(new Set(secrets)).toEqual(new Set(['secret 1']))
       expect(secretCount).toBe(1)
-      expect(await store.secret('key', makeSecret)).toBe('secret 1')
-      expect(await store.secret('other key', makeSecret)).not.toBe('secret 1')
+      expect(await store.readOrCreateSecret('key', makeSecret)).toBe('secret 1')
+      expect(await store.readOrCreateSecret('other key', makeSecret)).not.toBe('secret 1')
     }),
   )
   test(
     'secret() stores nothing if creation fails, and works at the next call',
     withStore(openStore, async ({ store }) => {
-      await expect(store.secret('key', () => Promise.reject(new Error('no entropy')))).rejects.toThrow('no entropy')
-      expect(await store.secret('key', async () => 'second try')).toBe('second try')
+      await expect(store.readOrCreateSecret('key', () => Promise.reject(new Error('no entropy')))).rejects.toThrow(
+        'no entropy',
+      )
+      expect(await store.readOrCreateSecret('key', async () => 'second try')).toBe('second try')
     }),
   )
   test(
     'hasSecret() tells which secrets exist without creating any',
     withStore(openStore, async ({ store }) => {
-      await store.secret('key', async () => 'made')
+      await store.readOrCreateSecret('key', async () => 'made')
       expect([await store.hasSecret('key'), await store.hasSecret('other key')]).toEqual([true, false])
-      expect(await store.secret('other key', async () => 'made later')).toBe('made later')
+      expect(await store.readOrCreateSecret('other key', async () => 'made later')).toBe('made later')
     }),
   )
 }
@@ -192,7 +202,7 @@ function describeSecretRings(openStore: OpenStore): void {
   test(
     'openSecret() keeps an earlier release’s secret for a purpose until the next rotation',
     withStore(openStore, async ({ store }) => {
-      await store.secret('web-storage', async () => 'of an earlier release')
+      await store.readOrCreateSecret('web-storage', async () => 'of an earlier release')
       const ring = await store.openSecret('web-storage')
       expect(ring.list()).toEqual(['of an earlier release'])
       const storageSecrets = (await store.listSecrets()).filter(({ purpose }) => purpose === 'web-storage')

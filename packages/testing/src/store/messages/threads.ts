@@ -121,7 +121,7 @@ function describeIds(openStore: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'hello'))
       expect((await store.findResponse('answer to m1'))?.response.thread_id).toBe(turn.content.thread_id)
-      await store.act([sketchPost('p1', 'news')], 'c')
+      await store.storeActions([sketchPost('p1', 'news')], 'c')
       const reply = await threadOf(store, 'm2', inThread('elsewhere', { thread: { references: ['p1'] } }))
       expect((await store.findResponse('p1'))?.response.thread_id).toBe(reply.id)
     }),

@@ -66,7 +66,9 @@ function describeForgetting(openStore: OpenStore): void {
       expect(await store.findMessage('m1')).toMatchObject({ state: 'failed', error: 'canceled' })
       const next = await leaseOnlyTurn(store)
       expect(next.content.id).toBe('m2')
-      expect(await store.readHistory({ thread: next.thread, before: next.message, head: 0, tail: 9 })).toEqual([])
+      expect(await store.readHistory({ thread: next.thread, beforeMessage: next.message, head: 0, tail: 9 })).toEqual(
+        [],
+      )
       expect((await store.count()).messages).toMatchObject({ failed: 1, working: 1, received: 0 })
     }),
   )
@@ -116,7 +118,7 @@ function describeForgetting(openStore: OpenStore): void {
       await store.admit(sketchIntake('edit', { message: { thread_source: 't', kind: 'edit' } }), 'c')
       const { message } = await store.admit(sketchIntake('m2', inThread('t')), 'c')
       const [turn] = await leaseTurns(store)
-      const history = await store.readHistory({ thread: turn?.thread ?? 0, before: message, head: 0, tail: 9 })
+      const history = await store.readHistory({ thread: turn?.thread ?? 0, beforeMessage: message, head: 0, tail: 9 })
       expect(history.map(({ nativeId }) => nativeId)).toEqual(['m1', 'edit'])
     }),
   )

@@ -117,7 +117,7 @@ export function describeForgetting(openStore: OpenStore): void {
       const keptMessage = await admit('m1')
       await admit('m2')
       expect((await store.findTask(task))?.response).toMatchObject({ in_reply_to: 'm2' })
-      await store.forgetPerson({ agent: 'echo', addresses: [ada], except: keptMessage })
+      await store.forgetPerson({ agent: 'echo', addresses: [ada], exceptMessage: keptMessage })
       expect(await store.findMessage('m2')).toBeUndefined()
       expect(await store.findTask(task)).toMatchObject({ id: 'task' })
       expect((await store.findTask(task))?.response).toBeUndefined()
@@ -129,7 +129,7 @@ export function describeForgetting(openStore: OpenStore): void {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       const { message } = await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2')), 'c')
       const turn = await leaseOnlyTurn(store)
-      expect(await store.forgetPerson({ agent: 'echo', addresses: [ada], except: message })).toMatchObject({
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [ada], exceptMessage: message })).toMatchObject({
         messages: 1,
       })
       await store.commit(turn, sketchAnswer(turn, 'done', ['https://social.test/inbox']))
@@ -235,7 +235,7 @@ export function describeForgetting(openStore: OpenStore): void {
       await store.addBackground(turn, [{ ...earlierEntry, at: '2026-01-01T00:00:00.000Z' }])
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       const { thread } = await converse(store, 'm2', sketchFrom(eveAccount, 'm2'))
-      const past = await store.readHistory({ thread, before: 1_000_000, head: 0, tail: 9 })
+      const past = await store.readHistory({ thread, beforeMessage: 1_000_000, head: 0, tail: 9 })
       expect(past.map(entry => entry.nativeId)).toEqual(['m2', 'answer to m2'])
     }),
   )
@@ -248,7 +248,7 @@ export function describeForgetting(openStore: OpenStore): void {
       await store.commit(firstTurn, sketchAnswer(firstTurn, 'noted', [], { state: { secret: 'of ada' } }))
       const { message } = await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2', inOne)), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.forgetPerson({ agent: 'echo', addresses: [ada], except: message })
+      await store.forgetPerson({ agent: 'echo', addresses: [ada], exceptMessage: message })
       expect(await store.readState('echo', turn.thread)).toBeUndefined()
       await store.commit(turn, sketchAnswer(turn, 'done'))
       expect(await store.findMessage('m2')).toMatchObject({ state: 'answered' })
@@ -273,7 +273,7 @@ export function describeForgetting(openStore: OpenStore): void {
         peer,
         target: { inbox: peer },
       }))
-      await store.act([{ ...post, answer: { ...answer, deliveries } }], 'c')
+      await store.storeActions([{ ...post, answer: { ...answer, deliveries } }], 'c')
       const deliveriesBefore = await leaseDeliveries(store)
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       expect((await store.listDeliveries({ limit: 9 })).map(({ to }) => to)).toEqual([`${eveAccount.subject}/inbox`])
@@ -294,7 +294,7 @@ export function describeForgetting(openStore: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'heard'))
       await store.withdraw('activitypub', [{ kind: 'forget', author: ada.subject, object: 'object of m1' }])
-      await store.act([sketchDeletion('answer to m1', [inbox])], 'c')
+      await store.storeActions([sketchDeletion('answer to m1', [inbox])], 'c')
       await store.admit(sketchIntake('m2', sketchFrom(eveAccount, 'm2', inOne)), 'c')
       const next = await leaseOnlyTurn(store)
       await store.commit(next, sketchAnswer(next, 'heard', [inbox]))

@@ -36,7 +36,7 @@ export function describeLinkEnding(openStore: OpenStore): void {
     'an address whose link ends loses waiting copies, also of answers to other accounts',
     withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
-      await store.act(
+      await store.storeActions(
         [
           sketchLetter('copy', toAda),
           sketchLetter('copy of what another account asked', { ...toAda, author: eveAccount.subject }),
@@ -54,7 +54,7 @@ export function describeLinkEnding(openStore: OpenStore): void {
     'an account whose link ends loses the copies of its answers, and other accounts keep theirs',
     withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
-      await store.act(
+      await store.storeActions(
         [
           sketchLetter('copy', toAda),
           sketchLetter('no copy', { ...toAda, flag: 'notice' }),
@@ -71,7 +71,7 @@ export function describeLinkEnding(openStore: OpenStore): void {
     'a sent copy stays on record when its link ends',
     withStore(openStore, async ({ store }) => {
       await link(store, ada, adasMail)
-      await store.act([sketchLetter('copy', toAda)], 'c')
+      await store.storeActions([sketchLetter('copy', toAda)], 'c')
       await store.settle(await leaseOnlyDelivery(store), { state: 'sent' })
       await store.unlink({ agent: 'echo', identity: ada, other: adasMail })
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'sent', to: 'ada@mail.test' }])

@@ -58,19 +58,19 @@ export function describeLinkedEvents(openStore: OpenStore): void {
       const joinedAddresses = [[ada.address, [ada.address, adasMail.address]]]
       const separateAddresses = [ada, adasMail].map(({ address }) => [address, [address]])
       const linked = changes.get('link')
-      expect([listAddresses(linked?.before ?? []), listAddresses(linked?.after ?? [])]).toEqual([
+      expect([listAddresses(linked?.personsBefore ?? []), listAddresses(linked?.personsAfter ?? [])]).toEqual([
         separateAddresses,
         joinedAddresses,
       ])
-      expect(linked?.before.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
+      expect(linked?.personsBefore.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
       expect(await leaseTurns(store)).toMatchObject([{ content: { id: 'told link' } }])
       await store.unlink({ agent: 'echo', identity: adasMail, other: ada, events })
       const unlinkChange = changes.get('unlink')
-      expect([listAddresses(unlinkChange?.before ?? []), listAddresses(unlinkChange?.after ?? [])]).toEqual([
-        joinedAddresses,
-        separateAddresses,
-      ])
-      expect(unlinkChange?.after.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
+      expect([
+        listAddresses(unlinkChange?.personsBefore ?? []),
+        listAddresses(unlinkChange?.personsAfter ?? []),
+      ]).toEqual([joinedAddresses, separateAddresses])
+      expect(unlinkChange?.personsAfter.map(({ founder }) => founder.subject)).toEqual([ada.subject, adasMail.subject])
     }),
   )
   test(

@@ -1,12 +1,12 @@
 // Tests which conversations a store lists as a person's own.
-import type { OwnThreads, PersonIdentity, Store } from '@postern/pipeline'
+import type { OwnThreadFilter, PersonIdentity, Store } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { account, ada, adasMail, converse, eveAccount, sketchFrom } from '../setup/people-sketches.ts'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
 
 const chat: PersonIdentity = { via: 'web', address: '@ada@web.agents.test', subject: 'web:["https://id.test","ada"]' }
-const ownThreads: OwnThreads = {
+const ownThreads: OwnThreadFilter = {
   agent: 'echo',
   scopes: [
     { via: 'web', scope: chat.subject },
@@ -32,9 +32,9 @@ const listOwn = async (store: Store, options: object = {}) =>
   })
 
 const recall = async (store: Store, thread: number, reader?: string) =>
-  (await store.readHistory({ thread, before: 1_000_000, head: 0, tail: 10, speakers: reader ? [reader] : [] })).map(
-    ({ parts }) => (parts[0]?.kind === 'text' ? parts[0].content : ''),
-  )
+  (
+    await store.readHistory({ thread, beforeMessage: 1_000_000, head: 0, tail: 10, speakers: reader ? [reader] : [] })
+  ).map(({ parts }) => (parts[0]?.kind === 'text' ? parts[0].content : ''))
 
 export function describeOwnThreads(openStore: OpenStore): void {
   test(

@@ -152,7 +152,8 @@ function describeCodes(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const requestNth = (n: number) => store.requestLink(sketchRequest(eveAccount, mailbox(`m${n}`)))
       for (let n = 0; n < 5; n += 1) expect(await requestNth(n)).toMatchObject({ outcome: 'sent' })
-      const forget = (except?: number) => store.forgetPerson({ agent: 'echo', addresses: [eveAccount], except })
+      const forget = (except?: number) =>
+        store.forgetPerson({ agent: 'echo', addresses: [eveAccount], exceptMessage: except })
       for (const except of [9_001, 9_002]) {
         await forget(except)
         expect(await requestNth(5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })

@@ -57,7 +57,7 @@ export function describeSharing(openStore: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, { ...sketchAnswer(turn, 'a code'), isGatewayReply: true })
       expect(await listPersonTexts(store, 1_000_000, ada)).toEqual([])
-      expect(await store.readHistory({ thread: turn.thread, before: 1_000_000, head: 5, tail: 5 })).toEqual([])
+      expect(await store.readHistory({ thread: turn.thread, beforeMessage: 1_000_000, head: 5, tail: 5 })).toEqual([])
     }),
   )
   test(
@@ -70,7 +70,7 @@ export function describeSharing(openStore: OpenStore): void {
         { via: ada.via, scope: ada.subject },
         { via: adasMail.via, scope: 'v:ada@mail.test' },
       ]
-      const request = { agent: 'echo', scopes, before: message + 1, head: 1, tail: 9 }
+      const request = { agent: 'echo', scopes, beforeMessage: message + 1, head: 1, tail: 9 }
       expect(await store.readPersonHistory({ ...request, thread })).toMatchObject([{ nativeId: 'old' }, {}])
     }),
   )

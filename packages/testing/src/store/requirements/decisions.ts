@@ -67,7 +67,7 @@ function describeDecisions(openStore: OpenStore): void {
           },
         },
       })
-      const history = await store.readHistory({ thread: turn.thread, before: turn.message, head: 9, tail: 9 })
+      const history = await store.readHistory({ thread: turn.thread, beforeMessage: turn.message, head: 9, tail: 9 })
       expect(history.map(({ nativeId }) => nativeId)).toEqual(['asked d1', 'answer to asked d1'])
       await store.commit(turn, sketchAnswer(turn, 'thank you', ['inbox a']))
       expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['inbox a'])

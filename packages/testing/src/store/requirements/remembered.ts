@@ -2,7 +2,7 @@
 import type { RememberScope } from '@postern/message'
 import { describeApproval, operatorSubject, subjectOf } from '@postern/message'
 import type { PlannedRequirement, Store, Turn } from '@postern/pipeline'
-import { maxRememberedDecisions, personKeyOf } from '@postern/pipeline'
+import { formatDeciderKey, maxRememberedDecisions } from '@postern/pipeline'
 import { describe, expect, test } from 'vitest'
 import { messageFrom, requirementDigestOf } from '../setup/requirement-sketch.ts'
 import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
@@ -52,11 +52,11 @@ async function decide({ store, now }: StoreUnderTest, sketch: Sketch, remember?:
   const resolution = await store.resolveRequirement(scopedDecision, 'c')
   const decidedTurn = await leaseOnlyTurn(store)
   await store.commit(decidedTurn, { response: sketchResponse(decidedTurn, 'Done'), deliveries: [] })
-  return { turn, resolution: resolution }
+  return { turn, resolution }
 }
 
 const listAll = (store: Store) => store.listRemembered({ agent: 'echo', limit: 100 })
-const ofPerson = (name: string) => [personKeyOf('a2a', `@${name}@peer.test`)]
+const ofPerson = (name: string) => [formatDeciderKey('a2a', `@${name}@peer.test`)]
 
 export function rememberedContract(openStore: OpenStore): void {
   describe('remembered decisions', () => {
@@ -172,7 +172,7 @@ export function rememberedContract(openStore: OpenStore): void {
         await decide(storeSetup, { id: 'd2', thread: 'two', task: 't2' }, 'always')
         await decide(storeSetup, { id: 'd3', person: 'bob' }, 'conversation')
         advance(1_000)
-        expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(2)
+        expect((await store.expireTasks({ unchangedSince: now(), limit: 9 })).removed).toBe(2)
         expect((await listAll(store)).map(({ requirement }) => requirement)).toEqual(['d3', 'd2'])
       }),
     )

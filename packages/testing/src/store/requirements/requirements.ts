@@ -119,7 +119,7 @@ function describeEnds(openStore: OpenStore): void {
       const { store } = storeSetup
       const turn = await admitRequirement(storeSetup, 'd1')
       const response = `answer to ${turn.content.id}`
-      await store.act([{ kind: 'delete', response, deliveryPlan: { deliveries: [] } }], 'c')
+      await store.storeActions([{ kind: 'delete', response, deliveryPlan: { deliveries: [] } }], 'c')
       expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'expired' })
       expect(await store.resolveRequirement(sketchDecision('d1'), 'c')).toMatchObject({ reason: 'expired' })
     }),
@@ -130,8 +130,8 @@ function describeEnds(openStore: OpenStore): void {
       await store.admit(sketchIntake('asked d1'), 'c')
       const turn = await leaseOnlyTurn(store)
       const response = sketchResponse(turn, 'one moment', 'working')
-      await store.say(turn, { response, deliveries: [] })
-      await store.act([{ kind: 'delete', response: response.id, deliveryPlan: { deliveries: [] } }], 'c')
+      await store.storeInterimAnswer(turn, { response, deliveries: [] })
+      await store.storeActions([{ kind: 'delete', response: response.id, deliveryPlan: { deliveries: [] } }], 'c')
       const requirements = [sketchRequirement(turn, 'd1', now())]
       await store.commit(turn, { ...sketchAnswer(turn, 'may I'), isRevision: true, requirements })
       expect(await store.findRequirement({ id: 'd1' })).toBeUndefined()
@@ -148,7 +148,7 @@ function describeEnds(openStore: OpenStore): void {
       await admitRequirement(storeSetup, 'd2', sketchTaskIntake(adasTask))
       await store.admit(sketchIntake('later'), 'c')
       storeSetup.advance(10)
-      await store.expireTasks({ before: storeSetup.now(), limit: 9 })
+      await store.expireTasks({ unchangedSince: storeSetup.now(), limit: 9 })
       expect(await store.findRequirement({ id: 'd2' })).toBeUndefined()
     }),
   )

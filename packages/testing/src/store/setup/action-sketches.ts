@@ -92,7 +92,7 @@ export async function answerWith(
 }
 
 function readAll(store: Store, thread: number): Promise<readonly Entry[]> {
-  return store.readHistory({ thread, before: Number.MAX_SAFE_INTEGER, head: 0, tail: 99 })
+  return store.readHistory({ thread, beforeMessage: Number.MAX_SAFE_INTEGER, head: 0, tail: 99 })
 }
 
 export async function wordsIn(store: Store, thread: number): Promise<readonly string[]> {

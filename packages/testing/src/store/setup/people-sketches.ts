@@ -72,8 +72,8 @@ export async function converse(
   return { message, thread: turn.thread }
 }
 
-export const listPersonTexts = async (store: Store, before = 1_000_000, ...identities: PersonIdentity[]) => {
-  const request = { agent: 'echo', scopes: scopesOf(...identities), before, head: 2, tail: 10 }
+export const listPersonTexts = async (store: Store, beforeMessage = 1_000_000, ...identities: PersonIdentity[]) => {
+  const request = { agent: 'echo', scopes: scopesOf(...identities), beforeMessage, head: 2, tail: 10 }
   return (await store.readPersonHistory(request)).map(
     ({ via, parts }) => `${via} ${parts[0]?.kind === 'text' ? parts[0].content : ''}`,
   )

@@ -143,14 +143,14 @@ export function describeCancelEvents(openStore: OpenStore): void {
       const task = { owner: 'ada', id: 'task 2' }
       await store.admit(sketchIntake('m2', sketchTaskIntake(task, 'elsewhere')), 'c')
       advance(1_000)
-      expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(0)
+      expect((await store.expireTasks({ unchangedSince: now(), limit: 9 })).removed).toBe(0)
       const turn = (await leaseTurns(store)).find(({ content }) => content.kind === 'cancel')
       if (!turn) throw new Error('no turn tells of the canceled task')
       await store.commit(turn, { response: sketchResponse(turn, 'so be it'), deliveries: [] })
       // The newest row stays, so that its number is not given again.
-      expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(0)
+      expect((await store.expireTasks({ unchangedSince: now(), limit: 9 })).removed).toBe(0)
       await store.admit(sketchIntake('m3', sketchTaskIntake(task, 'elsewhere')), 'c')
-      expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(1)
+      expect((await store.expireTasks({ unchangedSince: now(), limit: 9 })).removed).toBe(1)
       expect(await store.findResponse('answer to cancel')).toBeUndefined()
       expect((await store.listMessages({ limit: 9 })).map(({ id }) => id)).toEqual(['m3', 'm2'])
     }),
@@ -172,7 +172,7 @@ export function describeCancelEvents(openStore: OpenStore): void {
       const describe = (question: string) => ({ ...event.describe(question), thread: { scope: 'ada', references: [] } })
       await store.cancelTask(adasTask, { ...event, describe })
       advance(1_000)
-      expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(1)
+      expect((await store.expireTasks({ unchangedSince: now(), limit: 9 })).removed).toBe(1)
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'so be it'))
       expect(await store.findResponse('answer to cancel')).toBeDefined()

@@ -33,7 +33,7 @@ export function describeExpiry(openStore: OpenStore): void {
       await asks(store, 'm2', task('task 2'))
       await asks(store, 'm3', task('task 3'))
       const { tasks } = await store.listTasks({ owner: adasTask.owner, limit })
-      expect(await store.expireTasks({ before: createdAt, limit })).toEqual({ removed: 1, isDone: true })
+      expect(await store.expireTasks({ unchangedSince: createdAt, limit })).toEqual({ removed: 1, isDone: true })
       // A task from an earlier list can still be read.
       expect(() => tasks.map(({ response, entries }) => [response, entries])).not.toThrow()
       expect(await store.findTask(adasTask)).toBeUndefined()
@@ -55,7 +55,7 @@ export function describeExpiry(openStore: OpenStore): void {
       for (const [id, key] of Object.entries({ m1: chat, m2: task('old'), m3: task('newest') }))
         await asks(store, id, key)
       advance(1_000)
-      expect(await store.expireTasks({ before: now(), limit })).toEqual({ removed: 1, isDone: true })
+      expect(await store.expireTasks({ unchangedSince: now(), limit })).toEqual({ removed: 1, isDone: true })
       expect(await store.findTask(chat)).toMatchObject({ entries: [{}, {}] })
       expect(await store.findTask(task('old'))).toBeUndefined()
     }),
@@ -70,12 +70,12 @@ export function describeExpiry(openStore: OpenStore): void {
       await answerTask(store, 'done')
       await asks(store, 'm3', task('newest'))
       advance(1_000)
-      expect(await store.expireTasks({ before: now(), limit })).toEqual({ removed: 0, isDone: true })
+      expect(await store.expireTasks({ unchangedSince: now(), limit })).toEqual({ removed: 0, isDone: true })
       await store.commit(turn, sketchAnswer(turn, 'at last'))
       const [delivery] = await leaseDeliveries(store)
       if (delivery) await store.settle(delivery, { state: 'dead', reason: 'refused', error: 'gone' })
       advance(1_000)
-      expect(await store.expireTasks({ before: now(), limit })).toEqual({ removed: 2, isDone: true })
+      expect(await store.expireTasks({ unchangedSince: now(), limit })).toEqual({ removed: 2, isDone: true })
       expect(await store.findTask(task('open'))).toMatchObject({ state: 'completed' })
     }),
   )
@@ -86,7 +86,7 @@ export function describeExpiry(openStore: OpenStore): void {
       await answerTask(store, 'which one?', 'input_required')
       await asks(store, 'm2', task('task 2'))
       advance(1_000)
-      expect((await store.expireTasks({ before: now(), limit })).removed).toBe(1)
+      expect((await store.expireTasks({ unchangedSince: now(), limit })).removed).toBe(1)
       expect((await admit(store, 'm3', adasTask)).outcome).toBe('accepted')
       await answerTask(store, 'done')
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', entries: [{}, {}] })
@@ -98,10 +98,10 @@ export function describeExpiry(openStore: OpenStore): void {
       await asks(store, 'm1', task('task 1'), 'ctx')
       advance(1_000)
       await asks(store, 'm2', task('task 2'), 'ctx')
-      await store.expireTasks({ before: now(), limit })
+      await store.expireTasks({ unchangedSince: now(), limit })
       await admit(store, 'm3', task('task 3'), 'ctx')
       const { thread, message } = await leaseOnlyTurn(store)
-      const history = await store.readHistory({ thread, before: message, head: 9, tail: 9 })
+      const history = await store.readHistory({ thread, beforeMessage: message, head: 9, tail: 9 })
       expect(history.map(({ nativeId }) => nativeId)).toEqual(['m2', 'answer to m2'])
     }),
   )
@@ -116,7 +116,7 @@ export function describeExpiry(openStore: OpenStore): void {
       advance(1_000)
       const slices: unknown[] = []
       for (let isDone = false; !isDone; ) {
-        const slice = await store.expireTasks({ before: now(), limit: 2 })
+        const slice = await store.expireTasks({ unchangedSince: now(), limit: 2 })
         slices.push(slice.removed)
         isDone = slice.isDone
       }
@@ -134,10 +134,10 @@ export function describeExpiry(openStore: OpenStore): void {
       await asks(store, 'last', task('last'))
       expect(await store.findTask(task('long'))).toMatchObject({ response: { in_reply_to: 'long' } })
       advance(1_000)
-      expect(await store.expireTasks({ before: now(), limit: 2 })).toEqual({ removed: 0, isDone: false })
+      expect(await store.expireTasks({ unchangedSince: now(), limit: 2 })).toEqual({ removed: 0, isDone: false })
       expect((await store.findTask(task('long')))?.state).toBe('canceled')
       expect((await store.findTask(task('long')))?.response).toBeUndefined()
-      expect(await store.expireTasks({ before: now(), limit: 2 })).toEqual({ removed: 1, isDone: true })
+      expect(await store.expireTasks({ unchangedSince: now(), limit: 2 })).toEqual({ removed: 1, isDone: true })
     }),
   )
   test(
@@ -167,16 +167,19 @@ export function describeExpiry(openStore: OpenStore): void {
       }
       await large(0, 'bob')
       for (let index = 1; index <= 5; index += 1) await large(index)
-      expect(await store.expireTasks({ owner: 'ada', bytes: 1_000_000, limit })).toEqual({ removed: 0, isDone: true })
+      expect(await store.expireTasks({ owner: 'ada', maxBytes: 1_000_000, limit })).toEqual({
+        removed: 0,
+        isDone: true,
+      })
       // The limit leaves room for three of five attachments with their texts.
-      expect(await store.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 2, isDone: true })
+      expect(await store.expireTasks({ owner: 'ada', maxBytes: 320_000, limit })).toEqual({ removed: 2, isDone: true })
       const listIds = async () => (await store.listTasks({ owner: 'ada', limit: 9 })).tasks.map(({ id }) => id)
       expect(await listIds()).toEqual(['task 5', 'task 4', 'task 3'])
       expect(await store.findTask({ owner: 'bob', id: 'task 0' })).toBeDefined()
       // Removed tasks no longer count, whatever removed them.
-      expect((await store.expireTasks({ before: now() - 500, limit })).removed).toBe(3)
+      expect((await store.expireTasks({ unchangedSince: now() - 500, limit })).removed).toBe(3)
       for (let index = 6; index <= 7; index += 1) await large(index)
-      expect(await store.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 0, isDone: true })
+      expect(await store.expireTasks({ owner: 'ada', maxBytes: 320_000, limit })).toEqual({ removed: 0, isDone: true })
       expect(await listIds()).toEqual(['task 7', 'task 6', 'task 5'])
     }),
   )
@@ -187,9 +190,9 @@ export function describeExpiry(openStore: OpenStore): void {
       await answerTask(store, 'x'.repeat(50_000))
       advance(1_000)
       await admit(store, 'm2', task('open'))
-      expect((await store.expireTasks({ owner: 'ada', bytes: 60_000, limit })).removed).toBe(0)
-      expect(await store.expireTasks({ owner: 'ada', bytes: 40_000, limit })).toEqual({ removed: 1, isDone: true })
-      expect(await store.expireTasks({ owner: 'ada', bytes: 1, limit })).toEqual({ removed: 0, isDone: true })
+      expect((await store.expireTasks({ owner: 'ada', maxBytes: 60_000, limit })).removed).toBe(0)
+      expect(await store.expireTasks({ owner: 'ada', maxBytes: 40_000, limit })).toEqual({ removed: 1, isDone: true })
+      expect(await store.expireTasks({ owner: 'ada', maxBytes: 1, limit })).toEqual({ removed: 0, isDone: true })
       expect(await store.findTask(task('open'))).toMatchObject({ state: 'submitted' })
     }),
   )

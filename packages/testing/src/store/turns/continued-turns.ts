@@ -50,7 +50,7 @@ function describeAnswers(openStore: OpenStore): void {
       const begunTurns = runAtOnce(store, answer(store))
       const { message } = await store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c')
       expect(begunTurns.map(turn => [turn.message, turn.token])).toEqual([[message, 1]])
-      expect(await begunTurns[0]?.stored).toBeUndefined()
+      expect(await begunTurns[0]?.whenStored).toBeUndefined()
       expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'at once' }])
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm1' } })
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ message_id: 'm1', to: 'peer' }])
@@ -126,7 +126,7 @@ function describeLateAnswers(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const begunTurns = runAtOnce(store, () => undefined)
       await store.admit(sketchIntake('m1', { isFollowed: true }), 'c')
-      expect(begunTurns.map(({ stored }) => stored)).toEqual([undefined])
+      expect(begunTurns.map(({ whenStored: stored }) => stored)).toEqual([undefined])
     }),
   )
 }
@@ -137,13 +137,13 @@ function describeFailures(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       const ends: Promise<unknown>[] = []
       const begunTurns = runAtOnce(store, turn => {
-        const isBroken = turn.content.id === 'm2' && turn.stored !== undefined
+        const isBroken = turn.content.id === 'm2' && turn.whenStored !== undefined
         const recipients = isBroken ? [undefined as never] : ['peer']
         ends.push(store.commit(turn, sketchAnswer(turn, 'well', recipients)).catch((error: unknown) => error))
       })
       const admissions = await Promise.all(['m1', 'm2', 'm3'].map(id => store.admit(sketchIntake(id), 'c')))
       expect(admissions.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
-      await expect.poll(() => begunTurns.filter(({ stored }) => stored === undefined).length).toBe(3)
+      await expect.poll(() => begunTurns.filter(({ whenStored: stored }) => stored === undefined).length).toBe(3)
       // A transaction that is undone may have had only some of the messages.
       const outcomes = await Promise.all(ends)
       expect(outcomes.filter(error => error !== undefined && !(error instanceof LeaseLost))).toEqual([])
@@ -158,12 +158,12 @@ function describeFailures(openStore: OpenStore): void {
       const lost: unknown[] = []
       const begunTurns = runAtOnce(store, turn => {
         const broken = sketchAnswer(turn, 'broken', [undefined as never])
-        if (turn.stored) store.commit(turn, broken).catch((error: unknown) => lost.push(error))
+        if (turn.whenStored) store.commit(turn, broken).catch((error: unknown) => lost.push(error))
       })
       const { message } = await store.admit(sketchIntake('m1'), 'c')
-      expect(begunTurns.map(turn => turn.stored === undefined)).toEqual([false, true])
+      expect(begunTurns.map(turn => turn.whenStored === undefined)).toEqual([false, true])
       expect(lost).toEqual([expect.any(LeaseLost)])
-      await expect(begunTurns[0]?.stored).rejects.toThrow(LeaseLost)
+      await expect(begunTurns[0]?.whenStored).rejects.toThrow(LeaseLost)
       const [, turn] = begunTurns
       if (turn) await store.commit(turn, sketchAnswer(turn, 'well'))
       expect((await store.findAnswer(message))?.response.parts).toMatchObject([{ content: 'well' }])

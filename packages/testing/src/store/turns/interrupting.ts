@@ -48,7 +48,7 @@ function describeInterrupting(openStore: OpenStore): void {
         response: undefined,
       })
       expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ message_id: 'm2' }])
-      const history = await store.readHistory({ thread: turn.thread, before: turn.message, head: 0, tail: 9 })
+      const history = await store.readHistory({ thread: turn.thread, beforeMessage: turn.message, head: 0, tail: 9 })
       expect(history.map(({ nativeId }) => nativeId)).toEqual(['m1'])
       expect((await store.count()).messages).toMatchObject({ ignored: 1, answered: 1, working: 0, received: 0 })
     }),

@@ -38,7 +38,7 @@ async function leaseNew(store: Store, id: string, thread = 't'): Promise<Turn> {
   return leaseOnlyTurn(store)
 }
 
-const everything = { before: Number.MAX_SAFE_INTEGER, limit: 100 }
+const everything = { beforeMessage: Number.MAX_SAFE_INTEGER, limit: 100 }
 
 async function listNotes(store: Store, { thread }: Pick<Turn, 'thread'>): Promise<readonly StoredNote[]> {
   return store.readNotes({ thread, ...everything })
@@ -59,7 +59,7 @@ function describeKeeping(openStore: OpenStore): void {
       const notes = await listNotes(store, turn)
       expect(notes.map(({ body }) => body.content)).toEqual(['one', 'two', 'three', 'four'])
       expect(notes[0]).toMatchObject({ message: turn.message, at: notedAt, body: sketchNote('', 'one').body })
-      const [{ seq: answer } = { seq: 0 }] = await store.readHistory({ ...turn, before: 1e9, head: 0, tail: 1 })
+      const [{ seq: answer } = { seq: 0 }] = await store.readHistory({ ...turn, beforeMessage: 1e9, head: 0, tail: 1 })
       for (const { seq } of notes) expect(seq).toBeLessThan(answer)
     }),
   )
@@ -73,8 +73,8 @@ function describeKeeping(openStore: OpenStore): void {
         await store.commit(turn, { ...sayNothing(), notes: [sketchNote('note 1', `of ${id}`)] })
       }
       const { thread, message } = await leaseNew(store, 'm4')
-      const readNotes = async (before: number, limit: number) =>
-        (await store.readNotes({ thread, before, limit })).map(({ body }) => body.content)
+      const readNotes = async (beforeMessage: number, limit: number) =>
+        (await store.readNotes({ thread, beforeMessage, limit })).map(({ body }) => body.content)
       expect(await readNotes(message, 2)).toEqual(['of m2', 'of m3'])
       expect(await readNotes(messages[2] ?? 0, 1)).toEqual(['of m2'])
       expect(await readNotes(message, 0)).toEqual([])
@@ -142,7 +142,7 @@ function describeNotRecalled(openStore: OpenStore): void {
       await store.note(turn, [sketchNote('note 1', 'inside')])
       await store.commit(turn, sketchAnswer(turn, 'outside'))
       const shownEntries = [
-        await store.readHistory({ thread: turn.thread, before: 1e9, head: 9, tail: 9 }),
+        await store.readHistory({ thread: turn.thread, beforeMessage: 1e9, head: 9, tail: 9 }),
         (await store.findTask(adasTask))?.entries,
         await store.listMessages({ limit: 9 }),
         await store.findMessage('m1'),
@@ -187,7 +187,7 @@ function describeGoing(openStore: OpenStore): void {
       expect(await textsOf(store, turn)).toHaveLength(3)
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
       expect(await textsOf(store, turn)).toEqual(['early of m2', 'late of m2'])
-      await store.act([sketchDeletion('answer to m2')], 'c')
+      await store.storeActions([sketchDeletion('answer to m2')], 'c')
       expect(await textsOf(store, turn)).toEqual([])
     }),
   )
@@ -235,13 +235,19 @@ function describeGoing(openStore: OpenStore): void {
       advance(1_000)
       const startedAt = now()
       await admitText('m2', 'small')
-      expect(await store.expireTasks({ owner: adasTask.owner, bytes: 100_000, limit: 9 })).toMatchObject({ removed: 0 })
-      expect(await store.expireTasks({ before: startedAt, limit: 9 })).toMatchObject({ removed: 1 })
+      expect(await store.expireTasks({ owner: adasTask.owner, maxBytes: 100_000, limit: 9 })).toMatchObject({
+        removed: 0,
+      })
+      expect(await store.expireTasks({ unchangedSince: startedAt, limit: 9 })).toMatchObject({ removed: 1 })
       expect(await textsOf(store, turn)).toEqual(['small'])
       await admitText('m3', 'y'.repeat(50_000))
-      expect(await store.expireTasks({ owner: adasTask.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 0 })
+      expect(await store.expireTasks({ owner: adasTask.owner, maxBytes: 55_000, limit: 9 })).toMatchObject({
+        removed: 0,
+      })
       await admitText('m4', 'z'.repeat(50_000))
-      expect(await store.expireTasks({ owner: adasTask.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 2 })
+      expect(await store.expireTasks({ owner: adasTask.owner, maxBytes: 55_000, limit: 9 })).toMatchObject({
+        removed: 2,
+      })
     }),
   )
   test('durable notes outlive the process, even of an unfinished turn', async () => {

@@ -59,13 +59,13 @@ function describeFiles(openStore: OpenStore): void {
       await store.commit(turn, { response: partialAnswer, blobs: [pictureBlob], deliveries: [] })
       expect(await store.findBlob(pictureBlob.digest)).toMatchObject({ mime: 'image/png' })
       const editedAnswer = { ...sketchEdit(withFiles(partialAnswer, otherBlob), []), blobs: [otherBlob] }
-      await store.act([editedAnswer], 'c')
+      await store.storeActions([editedAnswer], 'c')
       expect(await store.findBlob(otherBlob.digest)).toBeDefined()
       expect(await store.findBlob(pictureBlob.digest)).toBeUndefined()
-      await store.act([sketchPost('p1', 'news', { blobs: [otherBlob], parts: [toFilePart(otherBlob)] })], 'c')
-      await store.act([sketchDeletion('answer to m1')], 'c')
+      await store.storeActions([sketchPost('p1', 'news', { blobs: [otherBlob], parts: [toFilePart(otherBlob)] })], 'c')
+      await store.storeActions([sketchDeletion('answer to m1')], 'c')
       expect(await store.findBlob(otherBlob.digest), 'the post has it, too').toBeDefined()
-      await store.act([sketchDeletion('p1')], 'c')
+      await store.storeActions([sketchDeletion('p1')], 'c')
       expect(await store.findBlob(otherBlob.digest)).toBeUndefined()
       expect(await store.findBlob(messageBlob.digest), 'it is not the answer’s').toBeDefined()
     }),
@@ -99,7 +99,7 @@ function describePartialAnswer(openStore: OpenStore): void {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
       expect(await store.findAnswer(turn.message)).toBeUndefined()
-      await store.say(
+      await store.storeInterimAnswer(
         turn,
         partialText(turn, 'looking', ['x'], { rendering: { at: 'x' }, isListed: true, aliases: ['alias'] }),
       )
@@ -112,7 +112,7 @@ function describePartialAnswer(openStore: OpenStore): void {
       expect(await leaseTurns(store), 'the turn goes on').toEqual([])
       const firstDelivery = await leaseOnlyDelivery(store)
       expect(firstDelivery.response?.parts).toMatchObject([{ content: 'looking' }])
-      await store.say(turn, { ...partialText(turn, 'still looking', ['x']), isRevision: true })
+      await store.storeInterimAnswer(turn, { ...partialText(turn, 'still looking', ['x']), isRevision: true })
       await store.commit(turn, sketchAnswer(turn, 'found', ['x'], { isRevision: true }))
       expect(await store.listResponses({ ...ofEcho, limit: 9 })).toMatchObject([
         {
@@ -132,7 +132,7 @@ function describePartialAnswer(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.say(turn, partialText(turn, 'looking', [], { aliases: ['alias'] }))
+      await store.storeInterimAnswer(turn, partialText(turn, 'looking', [], { aliases: ['alias'] }))
       await store.admit(sketchIntake('m2', inThread('u', { thread: { references: ['alias'] } })), 'c')
       await store.commit(turn, sketchAnswer(turn, 'found', [], { isRevision: true }))
       expect((await leaseOnlyTurn(store)).content.thread_source).toBe('t')
@@ -152,7 +152,7 @@ function describePartialAnswer(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.say(turn, partialText(turn, 'looking'))
+      await store.storeInterimAnswer(turn, partialText(turn, 'looking'))
       await store.commit(turn, sayNothing())
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'looking'])
     }),
@@ -165,19 +165,21 @@ function describePartialAnswerTwice(openStore: OpenStore): void {
     withStore(openStore, async ({ store, advance }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const lostTurn = await leaseOnlyTurn(store)
-      await store.say(lostTurn, partialText(lostTurn, 'looking'))
+      await store.storeInterimAnswer(lostTurn, partialText(lostTurn, 'looking'))
       advance(leaseMs)
       const secondTurn = await leaseOnlyTurn(store)
-      await expect(store.say(lostTurn, { ...partialText(lostTurn, 'late'), isRevision: true })).rejects.toThrow(
-        LeaseLost,
-      )
+      await expect(
+        store.storeInterimAnswer(lostTurn, { ...partialText(lostTurn, 'late'), isRevision: true }),
+      ).rejects.toThrow(LeaseLost)
       expect(await store.findAnswer(secondTurn.message)).toMatchObject({
         response: { parts: [{ content: 'looking' }] },
       })
       await store.commit(secondTurn, sketchAnswer(secondTurn, 'found', [], { isRevision: true }))
       expect(await wordsIn(store, secondTurn.thread)).toEqual(['words of m1', 'found'])
       for (const turn of [lostTurn, secondTurn]) {
-        await expect(store.say(turn, { ...partialText(turn, 'late'), isRevision: true })).rejects.toThrow(LeaseLost)
+        await expect(
+          store.storeInterimAnswer(turn, { ...partialText(turn, 'late'), isRevision: true }),
+        ).rejects.toThrow(LeaseLost)
       }
       expect(await wordsIn(store, secondTurn.thread)).toEqual(['words of m1', 'found'])
     }),
@@ -187,9 +189,9 @@ function describePartialAnswerTwice(openStore: OpenStore): void {
     withStore(openStore, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.say(turn, partialText(turn, 'looking', ['x']))
-      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
-      await store.say(turn, { ...partialText(turn, 'still looking', ['x']), isRevision: true })
+      await store.storeInterimAnswer(turn, partialText(turn, 'looking', ['x']))
+      await store.storeActions([sketchDeletion('answer to m1', ['x'])], 'c')
+      await store.storeInterimAnswer(turn, { ...partialText(turn, 'still looking', ['x']), isRevision: true })
       await store.commit(turn, sketchAnswer(turn, 'found', ['x'], { isRevision: true }))
       expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
       expect(await wordsIn(store, turn.thread)).toEqual(['words of m1'])
@@ -203,11 +205,11 @@ function describePartialAnswerTwice(openStore: OpenStore): void {
       const authorship = { author: 'ada', object: 'note' }
       await store.admit(sketchIntake('m1', { authorship }), 'c')
       const turn = await leaseOnlyTurn(store)
-      await store.say(turn, partialText(turn, 'looking', ['x']))
+      await store.storeInterimAnswer(turn, partialText(turn, 'looking', ['x']))
       await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
-      await expect(store.say(turn, { ...partialText(turn, 'late', ['x']), isRevision: true })).rejects.toThrow(
-        LeaseLost,
-      )
+      await expect(
+        store.storeInterimAnswer(turn, { ...partialText(turn, 'late', ['x']), isRevision: true }),
+      ).rejects.toThrow(LeaseLost)
       expect(await leaseDeliveries(store)).toEqual([])
     }),
   )
@@ -237,9 +239,9 @@ async function beginWithInterimText(store: Store, sketch: IntakeSketch = {}) {
   await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1), ...sketch }), 'c')
   const turn = await leaseOnlyTurn(store)
   const withdrawal = (name: string) => ({ deliveries: [{ to: 'x', target: { withdraws: name } }] })
-  await store.say(turn, partialText(turn, 'looking', ['x'], { withdrawal: withdrawal('looking') }))
+  await store.storeInterimAnswer(turn, partialText(turn, 'looking', ['x'], { withdrawal: withdrawal('looking') }))
   const interim = partialText(turn, 'still looking', [], { withdrawal: withdrawal('both'), isRevision: true })
-  await store.say(turn, interim)
+  await store.storeInterimAnswer(turn, interim)
   await store.settle(await leaseOnlyDelivery(store), { state: 'sent' })
   return turn
 }
@@ -278,7 +280,7 @@ function describeWithdrawal(openStore: OpenStore): void {
       await withStore(openStore, async ({ store }) => {
         await store.admit(sketchQueued('m1', interruptMode, { authorship: ofAda(1) }), 'c')
         const turn = await leaseOnlyTurn(store)
-        await store.say(turn, partialText(turn, 'looking', ['x']))
+        await store.storeInterimAnswer(turn, partialText(turn, 'looking', ['x']))
         await endTurn(store, turn)
         expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
         expect(await wordsIn(store, turn.thread)).not.toContain('looking')

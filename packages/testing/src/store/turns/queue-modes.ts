@@ -79,7 +79,7 @@ function describeMerging(openStore: OpenStore): void {
       )
       const turn = await leaseOnlyTurn(store)
       const listIdsBefore = async (messageNumber: number) =>
-        (await store.readHistory({ thread: turn.thread, before: messageNumber, head: 9, tail: 9 })).map(
+        (await store.readHistory({ thread: turn.thread, beforeMessage: messageNumber, head: 9, tail: 9 })).map(
           entry => entry.nativeId,
         )
       expect(await listIdsBefore(turn.merged?.[0] ?? 0)).toEqual([])
@@ -94,7 +94,7 @@ function describeMerging(openStore: OpenStore): void {
       const patient = { mode: 'merge', windowMs: 2_000 } as const
       await store.admit(sketchQueued('m1', patient), 'c')
       expect(await leaseTurns(store)).toEqual([])
-      expect(await store.nextDue()).toBe(now() + 2_000)
+      expect(await store.findNextDueAt()).toBe(now() + 2_000)
       advance(1_999)
       await store.admit(sketchQueued('m2', patient), 'c')
       expect(await leaseTurns(store)).toEqual([])

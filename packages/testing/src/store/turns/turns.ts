@@ -61,20 +61,20 @@ function describeLeases(openStore: OpenStore): void {
     }),
   )
   test(
-    'nextDue() returns the time at which the next turn is ready',
+    'findNextDueAt() returns the time at which the next turn is ready',
     withStore(openStore, async ({ store, now, advance }) => {
-      expect(await store.nextDue()).toBeUndefined()
+      expect(await store.findNextDueAt()).toBeUndefined()
       await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t'))])
-      expect(await store.nextDue()).toBe(now())
+      expect(await store.findNextDueAt()).toBe(now())
       const turn = await leaseOnlyTurn(store)
       await store.release(turn, { dueAt: now() + 5_000 })
-      expect(await store.nextDue()).toBe(now() + 5_000)
+      expect(await store.findNextDueAt()).toBe(now() + 5_000)
       expect(await leaseTurns(store)).toEqual([])
       advance(5_000)
       await store.commit(await leaseOnlyTurn(store), sayNothing())
-      expect(await store.nextDue()).toBe(now())
+      expect(await store.findNextDueAt()).toBe(now())
       await store.commit(await leaseOnlyTurn(store), sayNothing())
-      expect(await store.nextDue()).toBeUndefined()
+      expect(await store.findNextDueAt()).toBeUndefined()
     }),
   )
 }
@@ -88,7 +88,7 @@ function describeOrder(openStore: OpenStore): void {
       for (const uncounted of [true, undefined, undefined, undefined]) {
         const turn = await leaseOnlyTurn(store)
         firstAttemptAt.push(turn.firstAttemptAt)
-        await store.release(turn, { dueAt: now() + 1_000, ...(uncounted && { uncounted }) })
+        await store.release(turn, { dueAt: now() + 1_000, ...(uncounted && { isUncounted: uncounted }) })
         advance(1_000)
       }
       const first = now() - 3_000
@@ -222,7 +222,7 @@ function describeRelease(openStore: OpenStore): void {
       expect(await store.findMessage('m1')).toMatchObject({ state: 'received', error: 'the agent is busy' })
       const secondTurn = await leaseOnlyTurn(store)
       expect(secondTurn.attempt).toBe(2)
-      await store.release(secondTurn, { dueAt: now(), uncounted: true })
+      await store.release(secondTurn, { dueAt: now(), isUncounted: true })
       expect(await store.findMessage('m1')).toMatchObject({ state: 'received', error: 'the agent is busy' })
       const thirdTurn = await leaseOnlyTurn(store)
       expect(thirdTurn.attempt).toBe(2)

@@ -11,9 +11,9 @@ import {
   createPolicyMemory,
   createSessionStore,
   observeTool,
+  type RequestedCall,
   type SessionPrincipal,
   screenExternalMessage,
-  type WantedCall,
 } from '../../index.ts'
 
 const ann: SessionPrincipal = { owner: 'user:ann', owner_type: 'user', owner_key: 'ann' }
@@ -201,7 +201,7 @@ describe('createSessionStore()', () => {
 })
 
 describe('tools under policy', () => {
-  const call: WantedCall = {
+  const call: RequestedCall = {
     owner: ann.owner,
     agent: 'desk',
     tool_name: 'refund',

@@ -23,7 +23,7 @@ export interface ChannelDiagnostics {
    * Calls one of our agents at its public address like a peer, once with a valid proof and once with a forged one. The calls reach nobody and change
    * nothing. `fetches` reach the endpoint from outside, one for each call.
    */
-  rehearse?(agent: string, fetches: SelfTestFetches): Promise<SelfTestResult>
+  selfTest?(agent: string, fetches: SelfTestFetches): Promise<SelfTestResult>
 }
 
 /** A stored message, as its channel reads it again. */

@@ -8,7 +8,7 @@ export interface ForgetPersonRequest {
   readonly agent?: string | undefined
   readonly addresses: readonly PersonAddress[]
   /** The number of the message that asks for the deletion; it stays until it is answered. */
-  readonly except?: number | undefined
+  readonly exceptMessage?: number | undefined
   /** True if the person asks, so that data that protects others from them stays without their name. Default: true with `except`. */
   readonly isOwn?: boolean | undefined
   /** True to delete the records of files whose bytes are in a storage that the gateway no longer uses. Default: they stay. */

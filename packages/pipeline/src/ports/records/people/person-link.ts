@@ -6,8 +6,8 @@ import type { Person, PersonAddress, PersonIdentity } from './person.ts'
 /** A link that was made or ended, with the persons before and after this change. */
 export interface LinkChange {
   readonly kind: 'link' | 'unlink'
-  readonly before: readonly Person[]
-  readonly after: readonly Person[]
+  readonly personsBefore: readonly Person[]
+  readonly personsAfter: readonly Person[]
 }
 
 /** Describes a change as a message to the agent, which is stored in the same transaction; undefined if the agent gets no message. It has no side effects. */

@@ -12,7 +12,7 @@ export interface Broadcast {
   readonly relation: RelationKind
   readonly target: Json
   /** The number of the last peer whose delivery is queued. */
-  readonly after: number
+  readonly lastQueuedPeer: number
   /** The number of the last peer that gets the broadcast; peers that entered the relation later are left out. */
   readonly lastPeer: number
 }

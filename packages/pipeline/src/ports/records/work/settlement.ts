@@ -20,7 +20,7 @@ export type Settlement = SettlementRecord &
         readonly reason: DeliveryReason
         readonly error: string
         /** True if the delivery was not attempted, because its host is paused after failures. */
-        readonly uncounted?: boolean | undefined
+        readonly isUncounted?: boolean | undefined
       }
     | { readonly state: 'dead'; readonly reason: DeliveryReason; readonly error: string }
   )

@@ -30,7 +30,7 @@ export interface Turn {
    * Resolves when the message is durable, if the turn began before that. It rejects with `LeaseLost` if the message was not stored. Absent for a turn
    * whose message is durable.
    */
-  readonly stored?: Promise<void> | undefined
+  readonly whenStored?: Promise<void> | undefined
   /** The number of edits of its content since it arrived; absent if there are none. */
   readonly revision?: number | undefined
 }

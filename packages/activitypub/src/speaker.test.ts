@@ -1,6 +1,6 @@
 import type { IdentityEvidence } from '@postern/message'
 import { describe, expect, test } from 'vitest'
-import { activityPubDescriptor } from './descriptor.ts'
+import { activityPubDescriptor } from './speaker.ts'
 
 const { readAddress, identify } = activityPubDescriptor.speaker
 const alice = { local: 'alice', domain: 'b.example' }
