@@ -232,7 +232,7 @@ async function listLinked({ turn, identity, turnContext }: CommandContext): Prom
 }
 
 async function forgetSender({ turn, identity, turnContext }: CommandContext): Promise<CommandAnswer> {
-  const request = { agent: turn.agent, addresses: [identity], except: turn.message, isOwn: true }
+  const request = { agent: turn.agent, addresses: [identity], exceptMessage: turn.message, isOwn: true }
   const { messages, unreachable } = await turnContext.store.forgetPerson(request)
   const fileCount = unreachable.length
   const text = personTexts.forgotten(messages)

@@ -194,7 +194,7 @@ async function crashAt(path: string): Promise<void> {
     import { openSqliteStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../index.ts')).href)}
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const store = await openSqliteStore({ channels: [], path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
-    await store.secret('key', async () => 'made')
+    await store.readOrCreateSecret('key', async () => 'made')
     console.log('written')
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {

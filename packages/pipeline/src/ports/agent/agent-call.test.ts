@@ -29,7 +29,7 @@ describe('an agent that calls another', () => {
     const [address, parts, options] = callAgent.mock.calls[0] ?? []
     expect([address, parts]).toEqual(['@robot@peer.test', [{ kind: 'text', mime: 'text/markdown', content: 'hello' }]])
     expect(options).toEqual({
-      as: 'echo',
+      callerName: 'echo',
       chain: agent_chain,
       contextId: 'c-1',
       taskId: 't-1',
@@ -41,7 +41,7 @@ describe('an agent that calls another', () => {
 
   test('cannot claim another agent’s name, or the beginning of a chain', async () => {
     const callAgent = vi.fn<CallAgent>(async () => answer)
-    const forgedOptions = { as: 'somebody', chain: undefined } as object
+    const forgedOptions = { callerName: 'somebody', chain: undefined } as object
     await runTurnOf(
       async (_message, context) => {
         await context.call('@robot@peer.test', 'hello', forgedOptions)
@@ -49,7 +49,7 @@ describe('an agent that calls another', () => {
       },
       { callAgent },
     )
-    expect(callAgent.mock.calls[0]?.[2]).toMatchObject({ as: 'echo' })
+    expect(callAgent.mock.calls[0]?.[2]).toMatchObject({ callerName: 'echo' })
   })
 
   test('gets the usual error if the gateway cannot call remote agents', async () => {

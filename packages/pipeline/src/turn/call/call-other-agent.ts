@@ -50,7 +50,7 @@ export async function callOtherAgent(
   const credentials = findAgent(turn.agent)?.credentials
   if (onBehalfOf && onBehalfOf.id !== turn.content.id)
     throw new Rejection('malformed', 'Cannot call agent: "onBehalfOf" takes the message of the turn alone')
-  const calledBy = { message: turn.message, isOnBehalf: onBehalfOf !== undefined }
+  const callingTurn = { message: turn.message, isOnBehalf: onBehalfOf !== undefined }
   const notedCall = describeNotedCall(`${callKey}${revision}`, address, question, { isBroadcast, agentKey })
   try {
     checkChainGoesOn(chain)
@@ -62,7 +62,7 @@ export async function callOtherAgent(
   const callEnd = await notes.beginCall(notedCall)
   const step = trace.steps.begin({ kind: 'call', name: address }, parent)
   const traceMember = traceparentOf && { traceparent: traceparentOf(turn, step.number) }
-  const callOptions = { ...traceMember, callerName: turn.agent, chain, signal, retryKey, credentials, calledBy }
+  const callOptions = { ...traceMember, callerName: turn.agent, chain, signal, retryKey, credentials, callingTurn }
   const call = () => callAgent(address, presentParts(question, 'peer'), { ...options, ...callOptions })
   try {
     const rawAnswer = await (waiting ? waiting.trackCall(turn, call) : call())

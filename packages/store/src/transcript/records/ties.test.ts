@@ -175,7 +175,7 @@ describe('a derived record', () => {
 describe('"forget me"', () => {
   const ban = (subject: string) => recordKeyOf(JSON.stringify(['swarm', 'rude', subject]), 'swarm-ban')
   const tie = { person: `email ${ann.address}` }
-  const ask = async () => ({ agent: 'shop', addresses: [ann], except: await admit('forget me', ann.address) })
+  const ask = async () => ({ agent: 'shop', addresses: [ann], exceptMessage: await admit('forget me', ann.address) })
 
   test('keeps the ban of the person without their name, until the operator removes it', async () => {
     for (const subject of ['ann', 'bob']) await store.records.insert(ban(subject), true, subject === 'ann' ? tie : {})

@@ -15,7 +15,7 @@ function sketchReply(id: string, { key, author = '', scope }: AgentConversation,
     thread: { scope, references: [], joined: { id: thread, via: 'activitypub' as const, key } },
     authorship: { author, object: id },
   }
-  return { ...post, synthetic }
+  return { ...post, syntheticMessage: synthetic }
 }
 
 export function knownConversationContract(openStore: OpenStore): void {
