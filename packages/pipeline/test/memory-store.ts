@@ -19,7 +19,7 @@ interface StoreLog {
     readonly answer: Answer & { readonly response: NormalizedResponse }
   }[]
   readonly commits: { readonly turn: Turn; readonly answer: Answer }[]
-  readonly releases: { readonly turn: Turn; readonly dueAt: number; readonly uncounted?: boolean | undefined }[]
+  readonly releases: { readonly turn: Turn; readonly dueAt: number; readonly isUncounted?: boolean | undefined }[]
   readonly settlements: { readonly delivery: Delivery; readonly settlement: Settlement }[]
   readonly renewedWork: (Turn | Delivery)[]
   readonly isolatedTurns: Turn[]
@@ -65,7 +65,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
     commit: async (turn, answer) => void log.commits.push({ turn, answer }),
     storeInterimAnswer: async (turn, answer) => void log.interimAnswers.push({ turn, answer }),
     findAnswer: async number => findInterimAnswer(log, number),
-    release: async (turn, { dueAt, isUncounted: uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
+    release: async (turn, { dueAt, isUncounted }) => void log.releases.push({ turn, dueAt, isUncounted }),
     settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
     noteWaiting: async () => undefined,
     noteAlone: async turn => void log.isolatedTurns.push(turn),

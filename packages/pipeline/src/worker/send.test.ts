@@ -121,7 +121,7 @@ describe('sendDelivery() with a breaker', () => {
       dueAt: 30 * 60_000,
       reason: 'host_left_alone',
       error: 'its host does not answer and is left alone for a while',
-      uncounted: true,
+      isUncounted: true,
     })
     expect(prepare).toHaveBeenCalledTimes(5)
   })
@@ -176,7 +176,7 @@ describe('sendDelivery() with a breaker', () => {
     const { sending, prepare } = openSendDeps(() => 0, transmitToSilentHost)
     const sendMail = (name: string) => sendDelivery({ ...delivery(name), to: `${name}@${name}.test` }, sending)
     for (const name of ['a', 'b', 'c', 'd', 'e']) await sendMail(name)
-    expect(await sendMail('f')).toMatchObject({ state: 'later', dueAt: 60_000, uncounted: true })
+    expect(await sendMail('f')).toMatchObject({ state: 'later', dueAt: 60_000, isUncounted: true })
     expect(prepare).toHaveBeenCalledTimes(5)
     await sendDelivery(delivery('d1'), sending)
     expect(prepare).toHaveBeenCalledTimes(6)

@@ -272,7 +272,7 @@ describe('startWorker().stop()', () => {
     await handleStart
     await worker.stop(5)
     expect(memory.commits).toEqual([])
-    expect(memory.releases).toMatchObject([{ turn: { message: 1 }, uncounted: true }])
+    expect(memory.releases).toMatchObject([{ turn: { message: 1 }, isUncounted: true }])
   })
 
   test('releases even the turn of an agent that ignores its abort signal', async () => {
@@ -340,7 +340,7 @@ describe('startWorker().stop()', () => {
     setTimeout(() => taken.open(), 20)
     await stopped
     expect(handle).not.toHaveBeenCalled()
-    expect(memory.releases).toMatchObject([{ uncounted: true }])
+    expect(memory.releases).toMatchObject([{ isUncounted: true }])
   })
 })
 

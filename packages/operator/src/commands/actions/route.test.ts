@@ -19,7 +19,7 @@ const acting = {
     findResponse: async () => undefined,
     findMessageTo: async (agent: string, id: string) =>
       agent === 'echo' && id === 'm1' ? { message: 7, via: 'activitypub', target: null } : undefined,
-    act: async (acts: readonly PlannedAction[]) => void plannedActions.push(...acts),
+    storeActions: async (acts: readonly PlannedAction[]) => void plannedActions.push(...acts),
   },
   system: {
     now: () => 0,

@@ -34,7 +34,7 @@ describe('an agent that calls another', () => {
       contextId: 'c-1',
       taskId: 't-1',
       retryKey: 'c1 echo 1',
-      calledBy: { message: 1, isOnBehalf: false },
+      callingTurn: { message: 1, isOnBehalf: false },
       signal: expect.any(AbortSignal),
     })
   })
