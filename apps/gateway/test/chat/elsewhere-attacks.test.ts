@@ -80,7 +80,7 @@ test.each(['desk', 'quiet'])(
     await gateway.chat('go', { as: 'bob', agent })
     // The turn got its history when it began.
     expect(await readAnswer(heldResponse)).toContain('behind the picture')
-    expect(await readAnswer(waiting)).toBe('{"past":[],"kept":[],"knows":[]}')
+    expect(await readAnswer(waiting)).toBe('{"past":[],"storedTexts":[],"knows":[]}')
   },
 )
 

@@ -42,7 +42,7 @@ function describeEndings(openStore: OpenStore): void {
       await store.storeActions([sketchDeletion('p1', [], [{ relation: 'follower', target: { gone: 1 } }])], 'c')
       await expect(store.expand(leasedBroadcast, [], { after: cursor, isDone: true })).rejects.toThrow(LeaseLost)
       const undoing = await leaseOnlyBroadcast(store)
-      expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, lastPeer: leasedBroadcast.lastPeer })
+      expect(undoing).toMatchObject({ target: { gone: 1 }, lastQueuedPeer: 0, lastPeer: leasedBroadcast.lastPeer })
       await expandPage(store, undoing, 0, 9)
       const expand = await leaseExpansion(store)
       expect(expand.map(({ to, broadcast: common }) => [to, common])).toEqual([
@@ -149,7 +149,7 @@ function describeBroadcastDurability(openStore: OpenStore): void {
         const secondLease = await leaseOnlyBroadcast(store)
         expect(secondLease).toMatchObject({
           id: leasedBroadcast.id,
-          after: cursor,
+          lastQueuedPeer: cursor,
           lastPeer: leasedBroadcast.lastPeer,
           target: { note: 1 },
         })

@@ -31,7 +31,7 @@ function describeExpansion(openStore: OpenStore): void {
         via: 'a2a',
         relation: 'follower',
         target: { note: 1 },
-        after: 0,
+        lastQueuedPeer: 0,
       })
       const cursor = await expandPage(store, leasedBroadcast, leasedBroadcast.lastQueuedPeer, 2)
       expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
@@ -132,7 +132,7 @@ function describeBroadcastFencing(openStore: OpenStore): void {
       expect(await leaseBroadcasts(store, 'another')).toEqual([])
       advance(60_000)
       const [second] = await leaseBroadcasts(store, 'another')
-      expect(second).toMatchObject({ id: firstBroadcast.id, after: cursor, lastPeer: firstBroadcast.lastPeer })
+      expect(second).toMatchObject({ id: firstBroadcast.id, lastQueuedPeer: cursor, lastPeer: firstBroadcast.lastPeer })
       if (!second) return
       const ahead = await expandPage(store, second, second.lastQueuedPeer, 1)
       // The first worker returns with the page that the second one has done already, and with the next page.
