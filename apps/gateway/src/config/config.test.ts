@@ -349,7 +349,13 @@ describe('readConfigFile()', () => {
     writeFileSync(join(workingDir, 'mine.ts'), 'const port: number = 9100\nexport default { listen: { port } }\n')
     const file = await readConfigFile({ path: 'mine.ts', environment: {}, workingDir })
     const path = join(workingDir, 'mine.ts')
-    expect(file).toEqual({ tree: { listen: { port: 9100 } }, missingSettings: [], references: [], baseDir: workingDir, path })
+    expect(file).toEqual({
+      tree: { listen: { port: 9100 } },
+      missingSettings: [],
+      references: [],
+      baseDir: workingDir,
+      path,
+    })
   })
 
   test('returns an empty configuration without a file', async () => {
