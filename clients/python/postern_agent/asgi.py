@@ -17,7 +17,7 @@ from .webhook import (
     format_answer,
     format_failure,
     open_call,
-    refuse_size,
+    create_size_refusal,
 )
 
 Scope = MutableMapping[str, Any]
@@ -90,7 +90,7 @@ async def read_body(receive: Receive) -> bytes:
             raise Gone
         body += event.get("body", b"")
         if len(body) > MAX_BODY:
-            raise refuse_size()
+            raise create_size_refusal()
         if not event.get("more_body", False):
             return bytes(body)
 

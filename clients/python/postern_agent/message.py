@@ -22,7 +22,7 @@ class Person(TypedDict):
     addresses: list[PersonAddress]
     """The sender's address; in private conversations that the agent shares, all addresses that are linked with it."""
     state: NotRequired[Any]
-    """The state of the person, where the agent may set one by `person_state` of its reply; `None` until it has."""
+    """The state that the agent has stored for this person by `person_state` of a reply. Absent if the agent may not store one; `None` before the first."""
 
 
 class Forgotten(TypedDict):
@@ -43,13 +43,13 @@ class Message(NormalizedMessage):
     flags: NotRequired[list[str]]
     """Findings of the gateway, such as `hidden_text`: text that people do not see was taken out."""
     cache_breakpoint_after: NotRequired[int]
-    """Index of the last turn of the history's stable head, behind which a prompt cache may break."""
+    """The index of the last history turn that will not change. A prompt cache may end after this turn."""
     person: NotRequired[Person]
     """The person who speaks; absent when nothing is proven."""
     is_public: NotRequired[bool]
     """`True` where everybody may read the conversation."""
     deadline: NotRequired[str]
-    """The gateway waits for the answer until then, ISO 8601. `CallContext.deadline` has it by the clock of this machine."""
+    """The time until which the gateway waits for the answer, ISO 8601 by the gateway's clock. `CallContext.deadline` is by the clock of this machine."""
 
 
 def text_of(message: Message) -> str:
@@ -66,9 +66,9 @@ def has_identity(
     subject: str | None = None,
     subject_prefix: str | None = None,
 ) -> bool:
-    """Returns True if one proven identity of the sender has all these members. Decide by this, never by a name or a profile."""
+    """Returns True if one proven identity of the sender has all these members. Base permissions on this function, never on a name or a profile."""
 
-    def fits(identity: IdentityEvidence) -> bool:
+    def matches(identity: IdentityEvidence) -> bool:
         return (
             method in (None, identity["method"])
             and issuer in (None, identity["issuer"])
@@ -77,4 +77,4 @@ def has_identity(
             and (subject_prefix is None or identity["subject"].startswith(subject_prefix))
         )
 
-    return any(fits(identity) for identity in message["sender"].get("identities", []))
+    return any(matches(identity) for identity in message["sender"].get("identities", []))

@@ -72,7 +72,7 @@ class TextPart(TypedDict):
     content: str
     """The text."""
     section: NotRequired[TextPartSection]
-    """The result to which it belongs, if an answer has several; in A2A, an artifact."""
+    """The result to which the part belongs, if an answer has several; in A2A, an artifact."""
 
 
 class InlineBytesRef(TypedDict):
@@ -125,7 +125,7 @@ class FilePart(TypedDict):
     bytes_ref: BytesRef
     """The location of its bytes."""
     section: NotRequired[FilePartSection]
-    """The result to which it belongs, if an answer has several."""
+    """The result to which the part belongs, if an answer has several."""
 
 
 class LinkPartSection(TypedDict):
@@ -146,7 +146,7 @@ class LinkPart(TypedDict):
     description: NotRequired[str]
     """A description of the page there."""
     section: NotRequired[LinkPartSection]
-    """The result to which it belongs, if an answer has several."""
+    """The result to which the part belongs, if an answer has several."""
 
 
 class ArtifactPartSection(TypedDict):
@@ -171,11 +171,11 @@ class ArtifactPart(TypedDict):
     bytes_ref: BytesRef
     """The location of its bytes."""
     section: NotRequired[ArtifactPartSection]
-    """The result to which it belongs, if an answer has several."""
+    """The result to which the part belongs, if an answer has several."""
     artifact_type: NotRequired[str]
     """The type of the artifact."""
     data: NotRequired[Any]
-    """The value itself, if it came as one (an A2A data part); the bytes are its JSON."""
+    """The JSON value, if a peer sent a data part of A2A; the bytes are its JSON."""
 
 
 class ToolCallPartError(TypedDict):
@@ -235,7 +235,7 @@ class DataPart(TypedDict):
     mime: NotRequired[str]
     """Its media type."""
     section: NotRequired[DataPartSection]
-    """The result to which it belongs, if an answer has several."""
+    """The result to which the part belongs, if an answer has several."""
     artifact_type: NotRequired[str]
     """The type of the artifact."""
     data: Any

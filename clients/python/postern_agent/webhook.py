@@ -20,8 +20,8 @@ log = logging.getLogger("postern_agent")
 #: Bytes of a request that are read at most; a gateway sends no more.
 MAX_BODY = 8 * 1024 * 1024 + 1024
 
-#: Seconds that a gateway is asked to wait at most; it has given up long before.
-MAX_AFTER = 2**31 - 1
+#: The longest wait that a response may ask for, seconds. Every gateway gives up earlier.
+MAX_RETRY_AFTER = 2**31 - 1
 
 Answer = str | Reply | Mapping[str, Any] | None
 """What a handler returns: Markdown, a reply, or None to say nothing."""
@@ -31,7 +31,7 @@ class TryAgainLater(Exception):
     """Raise this error when a service that you need does not answer. The gateway then calls again."""
 
     def __init__(self, message: str = "", *, after: float | None = None) -> None:
-        """`after` is how many seconds the gateway has to wait at least. Raises ValueError if that is no finite number."""
+        """`after` is how many seconds the gateway has to wait at least. Raises ValueError unless `after` is finite."""
         super().__init__(message)
         if after is not None and not -inf < after < inf:
             raise ValueError(f"after must be a finite number of seconds, not {after}")
@@ -44,7 +44,7 @@ class TurnFailed(Exception):
 
 @dataclass(frozen=True)
 class CallContext:
-    """The facts of a call beside the message."""
+    """The metadata of a call."""
 
     id: str
     """The id of the call. It is the same for every attempt of a turn, so you can recognize repeats."""
@@ -57,7 +57,7 @@ class CallContext:
 
     @property
     def cancelled(self) -> bool:
-        """True if nobody waits for the answer any more: the turn was canceled, or its time is over.
+        """True if nobody waits for the answer any more: the turn was cancelled, or its time is over.
 
         Check it in long work of a function that is not a coroutine.
         """
@@ -81,7 +81,7 @@ class RequestRefused(Exception):
         self.response = response
 
 
-def refuse_request(status: HTTPStatus, detail: str, *headers: tuple[str, str]) -> RequestRefused:
+def create_refusal(status: HTTPStatus, detail: str, *headers: tuple[str, str]) -> RequestRefused:
     """Returns a refusal with a sentence for the operator of the gateway."""
     body = json.dumps({"detail": detail}).encode()
     return RequestRefused(Response(status, [("content-type", "application/json"), *headers], body))
@@ -90,20 +90,20 @@ def refuse_request(status: HTTPStatus, detail: str, *headers: tuple[str, str]) -
 def check_request(method: str, length: str | None) -> int | None:
     """Returns the length of the body, if the request states it (RFC 9110 §8.6). Raises RequestRefused for other requests."""
     if method != "POST":
-        raise refuse_request(HTTPStatus.METHOD_NOT_ALLOWED, "A webhook is called by POST", ("allow", "POST"))
+        raise create_refusal(HTTPStatus.METHOD_NOT_ALLOWED, "A webhook is called by POST", ("allow", "POST"))
     if not length:
         return None
     if not (length.isascii() and length.isdecimal()):
-        raise refuse_request(HTTPStatus.BAD_REQUEST, "content-length is no number")
+        raise create_refusal(HTTPStatus.BAD_REQUEST, "content-length is no number")
     if len(length) > 12 or int(length) > MAX_BODY:
-        raise refuse_size()
+        raise create_size_refusal()
     return int(length)
 
 
-def refuse_size() -> RequestRefused:
-    """Refuses a body that is too large, and closes the connection (RFC 9110 §15.5.14)."""
+def create_size_refusal() -> RequestRefused:
+    """Returns the refusal of a body that is too large. Its response closes the connection (RFC 9110 §15.5.14)."""
     detail = f"The body has more than {MAX_BODY} bytes"
-    return refuse_request(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, ("connection", "close"))
+    return create_refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail, ("connection", "close"))
 
 
 def open_call(keys: Sequence[bytes], headers: Mapping[str, str], body: bytes) -> tuple[Message, CallContext]:
@@ -112,7 +112,7 @@ def open_call(keys: Sequence[bytes], headers: Mapping[str, str], body: bytes) ->
         call = verify_with_keys(keys, headers, body)
     except SignatureError as error:
         log.warning("refused a call: %s", error)
-        raise refuse_request(HTTPStatus.UNAUTHORIZED, str(error)) from error
+        raise create_refusal(HTTPStatus.UNAUTHORIZED, str(error)) from error
     message = read_message(body)
     return message, CallContext(call.id, call.sent_at, read_deadline(message, call.sent_at))
 
@@ -130,9 +130,9 @@ def read_message(body: bytes) -> Message:
     try:
         message = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise refuse_request(HTTPStatus.BAD_REQUEST, "The body is no JSON") from error
+        raise create_refusal(HTTPStatus.BAD_REQUEST, "The body is no JSON") from error
     if not isinstance(message, dict) or not (isinstance(message.get("parts"), list) or is_forgetting(message)):
-        raise refuse_request(HTTPStatus.BAD_REQUEST, 'The body is no message; is "format" of the agent "message"?')
+        raise create_refusal(HTTPStatus.BAD_REQUEST, 'The body is no message; is "format" of the agent "message"?')
     return cast(Message, message)
 
 
@@ -146,7 +146,7 @@ def choose_handler(message: Message, handle: Callable[..., Any], forget: Callabl
     if not is_forgetting(message):
         return handle
     if forget is None:
-        raise refuse_request(HTTPStatus.NOT_IMPLEMENTED, "This agent forgets nobody; give the application a function `forget`")
+        raise create_refusal(HTTPStatus.NOT_IMPLEMENTED, "This agent forgets nobody; give the application a function `forget`")
     return forget
 
 
@@ -158,7 +158,7 @@ def format_answer(answer: Answer) -> Response:
         body = serialize(answer)
     except (TypeError, ValueError, RecursionError, OverflowError) as error:
         log.error("a handler returned what cannot be sent", exc_info=error)
-        raise refuse_request(HTTPStatus.UNPROCESSABLE_ENTITY, "The answer cannot be sent as JSON") from error
+        raise create_refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "The answer cannot be sent as JSON") from error
     return Response(HTTPStatus.OK, [("content-type", "application/json")], body)
 
 
@@ -182,10 +182,10 @@ def format_failure(error: Exception) -> Response:
         return error.response
     if isinstance(error, TurnFailed):
         log.warning("a turn failed: %s", error)
-        return refuse_request(HTTPStatus.UNPROCESSABLE_ENTITY, "The turn failed").response
+        return create_refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "The turn failed").response
     if isinstance(error, TryAgainLater):
         log.warning("a turn is to be tried again: %s", error)
-        headers = [] if error.after is None else [("retry-after", str(min(max(0, ceil(error.after)), MAX_AFTER)))]
-        return refuse_request(HTTPStatus.SERVICE_UNAVAILABLE, "Try again later", *headers).response
+        headers = [] if error.after is None else [("retry-after", str(min(max(0, ceil(error.after)), MAX_RETRY_AFTER)))]
+        return create_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Try again later", *headers).response
     log.error("a handler failed", exc_info=error)
-    return refuse_request(HTTPStatus.INTERNAL_SERVER_ERROR, "The agent failed").response
+    return create_refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "The agent failed").response

@@ -16,8 +16,8 @@ from .webhook import (
     format_answer,
     format_failure,
     open_call,
-    refuse_request,
-    refuse_size,
+    create_refusal,
+    create_size_refusal,
 )
 
 Environment = dict[str, Any]
@@ -55,10 +55,10 @@ def read_body(environment: Environment) -> bytes:
     length = check_request(environment["REQUEST_METHOD"], environment.get("CONTENT_LENGTH"))
     if length is None:
         if not environment.get("wsgi.input_terminated"):
-            raise refuse_request(HTTPStatus.LENGTH_REQUIRED, "content-length is missing")
+            raise create_refusal(HTTPStatus.LENGTH_REQUIRED, "content-length is missing")
         body = environment["wsgi.input"].read(MAX_BODY + 1)
         if len(body) > MAX_BODY:
-            raise refuse_size()
+            raise create_size_refusal()
         return bytes(body)
     return bytes(environment["wsgi.input"].read(length))
 

@@ -15,7 +15,7 @@ import { readDeliveryTarget } from './format/targets.ts'
 import type { DocumentKey, KeyRing, RequestKey } from './keys/key-generations.ts'
 import type { SendSigned } from './keys/send-signed.ts'
 import type { ActorCache } from './peers/actor-cache.ts'
-import type { PeerLimits } from './peers/peer-limits.ts'
+import type { PostLengthCache } from './peers/peer-limits.ts'
 import type { Inbox } from './posts/mentioned-people.ts'
 import { findMentionedActor, findMentionedInbox, toMentionedPerson } from './posts/mentioned-people.ts'
 import type { OutgoingActivity } from './posts/render-delivery.ts'
@@ -37,7 +37,7 @@ interface DeliverDeps {
   readonly isBlocked: IsBlocked
   readonly origin: string
   readonly encodeActivity: EncodeActivity
-  readonly limits: Pick<PeerLimits, 'refresh'>
+  readonly limits: Pick<PostLengthCache, 'refresh'>
   readonly introductions: KeyIntroductions
   /** Handles an inbox that does not exist (any more), as its server answers. */
   handleMissingInbox(agent: string, target: DeliveryTarget): void

@@ -16,7 +16,7 @@ import { parsePieceId, parsePostIri } from './format/own-iris.ts'
 import type { SignerDeps } from './proofs/forwarded-activity.ts'
 import { digestProof, verifyForwardedActivity } from './proofs/forwarded-activity.ts'
 import { isKnownProof, maxProofs } from './proofs/object-integrity.ts'
-import type { Facts, VerifiedInboxRequest } from './proofs/proven-activity.ts'
+import type { StoredFacts, VerifiedInboxRequest } from './proofs/proven-activity.ts'
 import { verifySignedActivity } from './proofs/signed-activity.ts'
 import { mayProveItself, verifyUnsignedActivity } from './proofs/unsigned-activity.ts'
 import { isSigned, readRequestSignature } from './signature/read-request-signature.ts'
@@ -29,7 +29,7 @@ export interface InboxRequest {
   readonly request: Request
   readonly agent?: string | undefined
   /** The facts about the request that were already read from the store. If they are absent, the store is queried. */
-  readonly facts?: Facts | undefined
+  readonly facts?: StoredFacts | undefined
 }
 
 interface VerifyDeps extends SignerDeps {
@@ -83,7 +83,7 @@ async function verifyUnsignedRequest(
   deps: VerifySteps,
 ): Promise<VerifiedInboxRequest> {
   const bytes = await readBody(request, maxBodyBytes)
-  deps.steps.recordClaims(peekClaims(bytes))
+  deps.steps.recordClaims(readUnverifiedClaims(bytes))
   if (!mayProveItself(bytes)) throw refuseUnsigned()
   const documents = parseDocuments(bytes, deps.steps)
   const keyId = findForwardedKey(documents.normalized, '')
@@ -117,7 +117,7 @@ async function readSignedBody(request: Request, signature: RequestSignature, ste
   try {
     signature.checkBody(bytes)
   } catch (error) {
-    steps.recordClaims(peekClaims(bytes))
+    steps.recordClaims(readUnverifiedClaims(bytes))
     throw error
   }
   steps.recordCheck(digestProof, checkStartedAt)
@@ -195,7 +195,7 @@ function findForwardedKey(document: unknown, keyId: string): string | undefined 
   return methods.find(method => typeof method === 'string' && isOnOrigin(method, origin)) || undefined
 }
 
-/** The most octets that `peekClaims` reads. Servers write id and actor first. */
+/** The most octets that `readUnverifiedClaims` reads. Servers write id and actor first. */
 const maxPeekedBytes = 2_048
 
 const claimPatterns: Readonly<Record<'peer_id' | 'claimed_sender', RegExp>> = {
@@ -204,7 +204,7 @@ const claimPatterns: Readonly<Record<'peer_id' | 'claimed_sender', RegExp>> = {
 }
 
 /** Finds the first `id` and `actor` in the first octets of a document that is not parsed. Neither is proven. */
-export function peekClaims(bytes: Uint8Array): RefusalClaims {
+export function readUnverifiedClaims(bytes: Uint8Array): RefusalClaims {
   const text = new TextDecoder('latin1').decode(bytes.subarray(0, maxPeekedBytes))
   const matches = Object.entries(claimPatterns).flatMap(([name, pattern]) => {
     const value = pattern.exec(text)?.[1]

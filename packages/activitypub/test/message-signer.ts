@@ -4,13 +4,13 @@ import type { ActivityPubGateway } from './gateway.ts'
 import { origin } from './gateway.ts'
 import type { PeerAccount } from './person.ts'
 
-export interface MessageOptions {
+export interface SignatureOptions {
   readonly path?: string
   readonly method?: 'GET' | 'POST'
-  readonly covered?: readonly string[]
-  /** The parameters after the list of components. The default is honest, and `undefined` omits a parameter. */
+  readonly coveredComponents?: readonly string[]
+  /** The parameters after the list of components. By default they are correct. The value `undefined` omits a parameter. */
   readonly parameters?: Readonly<Record<string, string | number | undefined>>
-  /** The signed values, if they differ from the honest ones. */
+  /** Replacements for correct component values. */
   readonly values?: Readonly<Record<string, string>>
   readonly label?: string
   readonly keyPem?: string
@@ -22,7 +22,7 @@ export function signMessageHeaders(
   gateway: Pick<ActivityPubGateway, 'system'>,
   signer: Pick<PeerAccount, 'keyId' | 'key'>,
   body: string | undefined,
-  options: MessageOptions = {},
+  options: SignatureOptions = {},
 ): Record<string, string> {
   const { path = '/agents/echo/inbox', label = 'sig1', method = body === undefined ? 'GET' : 'POST' } = options
   const contentDigest =
@@ -30,7 +30,11 @@ export function signMessageHeaders(
     `sha-256=:${createHash('sha256')
       .update(body ?? '')
       .digest('base64')}:`
-  const covered = options.covered ?? ['@method', '@target-uri', ...(body === undefined ? [] : ['content-digest'])]
+  const coveredComponents = options.coveredComponents ?? [
+    '@method',
+    '@target-uri',
+    ...(body === undefined ? [] : ['content-digest']),
+  ]
   const parameters = { created: Math.floor(gateway.system.now() / 1_000), keyid: signer.keyId, ...options.parameters }
   const values: Record<string, string> = {
     '@method': method,
@@ -41,12 +45,15 @@ export function signMessageHeaders(
     'content-digest': contentDigest,
     ...options.values,
   }
-  const list = `(${covered.map(name => `"${name}"`).join(' ')})${Object.entries(parameters).map(writeParameter).join('')}`
-  const base = [...covered.map(name => `"${name}": ${values[name]}`), `"@signature-params": ${list}`].join('\n')
+  const signatureParams = `(${coveredComponents.map(name => `"${name}"`).join(' ')})${Object.entries(parameters).map(writeParameter).join('')}`
+  const signatureBase = [
+    ...coveredComponents.map(name => `"${name}": ${values[name]}`),
+    `"@signature-params": ${signatureParams}`,
+  ].join('\n')
   const key = createPrivateKey(options.keyPem ?? signer.key.privatePem)
-  const signature = sign(key.asymmetricKeyType === 'rsa' ? 'sha256' : null, Buffer.from(base), key)
+  const signature = sign(key.asymmetricKeyType === 'rsa' ? 'sha256' : null, Buffer.from(signatureBase), key)
   return {
-    'signature-input': `${label}=${list}`,
+    'signature-input': `${label}=${signatureParams}`,
     signature: `${label}=:${signature.toString('base64')}:`,
     ...(body !== undefined && { 'content-digest': contentDigest }),
   }

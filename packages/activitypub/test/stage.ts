@@ -14,7 +14,7 @@ export interface Stage {
   readonly alice: PeerAccount
   readonly mallory: PeerAccount
   /** Returns all stored messages, newest first. */
-  stored(): Promise<readonly MessageRecord[]>
+  listStoredMessages(): Promise<readonly MessageRecord[]>
   close(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ export async function openStage(options: TestGatewayOptions = {}): Promise<Stage
     gateway,
     alice: settlePerson(peer, 'alice@good.test'),
     mallory: settlePerson(peer, 'mallory@evil.test'),
-    async stored() {
+    async listStoredMessages() {
       const list = await store.listMessages({ limit: 1_000 })
       const records = await Promise.all(list.map(({ id }) => store.findMessage(id)))
       return records.filter(record => record !== undefined)

@@ -1,3 +1,4 @@
+// Runs the contract of agents against each kind of agent that needs no model.
 import type { AgentMakers } from '@postern/testing'
 import { agentContract, agentSecret } from '@postern/testing'
 import { openTestAgent } from '../test/gateway.ts'
@@ -6,37 +7,37 @@ import { openWebhookServer } from '../test/webhook-server.ts'
 
 agentContract('builtin:echo', { answers: () => openTestAgent({ use: 'builtin:echo' }) })
 
-function openHelp(helpText: string): AgentMakers['answers'] {
+function createHelpOpener(helpText: string): AgentMakers['answers'] {
   return async () => ({ ...(await openTestAgent({ use: 'builtin:help' })), prompt: helpText })
 }
 
 agentContract('builtin:help', {
-  answers: openHelp('help'),
-  hangs: openHelp('slow'),
-  countsHistory: openHelp('history'),
-  hashesAttachment: openHelp('attachments'),
-  remembers: openHelp('remember'),
-  streams: openHelp('tool with four words'),
-  refuses: openHelp('refuse'),
+  answers: createHelpOpener('help'),
+  hangs: createHelpOpener('slow'),
+  countsHistory: createHelpOpener('history'),
+  hashesAttachment: createHelpOpener('attachments'),
+  remembers: createHelpOpener('remember'),
+  streams: createHelpOpener('tool with four words'),
+  refuses: createHelpOpener('refuse'),
 })
 
-function openModule(text: string): AgentMakers['answers'] {
+function createModuleOpener(text: string): AgentMakers['answers'] {
   return async () => ({ ...(await openTestAgent({ use: './modules/scripted.ts' })), prompt: text })
 }
 
 agentContract('module', {
-  answers: openModule('hello'),
-  staysSilent: openModule('silence'),
-  fails: openModule('fail'),
-  hangs: openModule('hang'),
-  countsHistory: openModule('count'),
-  hashesAttachment: openModule('hash'),
-  remembers: openModule('remember'),
-  streams: openModule('stream'),
-  refuses: openModule('refuse'),
+  answers: createModuleOpener('hello'),
+  staysSilent: createModuleOpener('silence'),
+  fails: createModuleOpener('fail'),
+  hangs: createModuleOpener('hang'),
+  countsHistory: createModuleOpener('count'),
+  hashesAttachment: createModuleOpener('hash'),
+  remembers: createModuleOpener('remember'),
+  streams: createModuleOpener('stream'),
+  refuses: createModuleOpener('refuse'),
 })
 
-function openHook(respond: Respond): AgentMakers['answers'] {
+function createWebhookOpener(respond: Respond): AgentMakers['answers'] {
   return async () => {
     const server = await openWebhookServer(respond)
     const { agent } = await openTestAgent({ use: 'webhook', url: server.url, secret: 'shared' })
@@ -45,14 +46,14 @@ function openHook(respond: Respond): AgentMakers['answers'] {
 }
 
 agentContract('webhook', {
-  answers: openHook(() => ({ body: { text: 'hello back' } })),
-  staysSilent: openHook(() => ({ status: 204 })),
-  fails: openHook(() => ({ status: 400, body: { error: agentSecret } })),
-  isUnavailable: openHook(() => ({ status: 503, body: agentSecret })),
-  hangs: openHook(() => new Promise(() => {})),
-  countsHistory: openHook(({ body }) => ({ body: { text: `${JSON.parse(body).history.length} turns` } })),
-  hashesAttachment: openHook(({ body }) => ({ body: { text: JSON.parse(body).parts[1].bytes_ref.digest } })),
-  refuses: openHook(() => ({
+  answers: createWebhookOpener(() => ({ body: { text: 'hello back' } })),
+  staysSilent: createWebhookOpener(() => ({ status: 204 })),
+  fails: createWebhookOpener(() => ({ status: 400, body: { error: agentSecret } })),
+  isUnavailable: createWebhookOpener(() => ({ status: 503, body: agentSecret })),
+  hangs: createWebhookOpener(() => new Promise(() => {})),
+  countsHistory: createWebhookOpener(({ body }) => ({ body: { text: `${JSON.parse(body).history.length} turns` } })),
+  hashesAttachment: createWebhookOpener(({ body }) => ({ body: { text: JSON.parse(body).parts[1].bytes_ref.digest } })),
+  refuses: createWebhookOpener(() => ({
     body: { status: 'rejected', parts: [{ kind: 'policy', policy: { kind: 'forbidden', message: 'No.' } }] },
   })),
 })

@@ -12,7 +12,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { signWebhook } from '../src/webhook/write-request.ts'
 import { aliceSender, openTestAgent, testContext, testMessage } from './gateway.ts'
 import { textOfAnswer } from './model-agent.ts'
-import { call, openModelServer, replyWith } from './model-server.ts'
+import { openModelServer, replyWith, respondWithToolCall } from './model-server.ts'
 
 // Runs the agents of examples/ and checks that each behaves as its opening comment says.
 
@@ -173,7 +173,7 @@ describe('the example of an openai agent', () => {
     const server = await openModelServer(({ body }) =>
       body.messages.at(-1)?.role === 'tool'
         ? replyWith(`Open: ${body.messages.at(-1)?.content}`)
-        : call('opening_hours', { day: 'Saturday' }),
+        : respondWithToolCall('opening_hours', { day: 'Saturday' }),
     )
     onTestFinished(server.close)
     const { shop } = JSON.parse(text).agents
@@ -196,9 +196,9 @@ test('the example swarm hands over, calls a tool, and asks before a refund', asy
   const config = JSON.parse(readFileSync(resolve(examples, 'swarm/postern.config.json'), 'utf8'))
   const { shop } = config.agents as { readonly shop: { readonly model: object; readonly use: string } }
   const script = [
-    call('navigate_to_refunds', {}),
-    call('look_up', { order: '17' }),
-    call('refund', { order: '17' }),
+    respondWithToolCall('navigate_to_refunds', {}),
+    respondWithToolCall('look_up', { order: '17' }),
+    respondWithToolCall('refund', { order: '17' }),
     { status: 418 },
   ]
   const server = await openModelServer((_, index) => script[index] ?? { status: 418 })

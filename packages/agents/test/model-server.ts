@@ -64,7 +64,7 @@ export async function openModelServer(complete: Complete): Promise<ModelServer> 
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     requests,
-    clientLeft: clientLeft,
+    clientLeft,
     close() {
       server.closeAllConnections()
       return new Promise(resolve => server.close(() => resolve()))
@@ -106,7 +106,7 @@ export function replyWith(content: string): ModelReply {
   return streamOf([{ role: 'assistant', content: '' }, { content }])
 }
 
-export function call(name: string, args: unknown, id = 'call_1'): ModelReply {
+export function respondWithToolCall(name: string, args: unknown, id = 'call_1'): ModelReply {
   const called = { index: 0, id, type: 'function', function: { name, arguments: JSON.stringify(args) } }
   return streamOf([{ role: 'assistant', content: null, tool_calls: [called] }], 'tool_calls')
 }

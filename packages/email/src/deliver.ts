@@ -7,7 +7,7 @@ import { addressMail } from './outgoing/address-mail.ts'
 import { encodeMail } from './outgoing/encode-mail.ts'
 import { deliverToLocalAgent } from './outgoing/local-agent.ts'
 import type { OutgoingMail } from './outgoing/outgoing-mail.ts'
-import { recordSuppression, unaskedPeer } from './outgoing/suppression.ts'
+import { recordSuppression, unsolicitedMailKey } from './outgoing/suppression.ts'
 import type { RenderMailDeps } from './render.ts'
 import { describeMail, renderMail } from './render.ts'
 import type { DkimSigner } from './signing/signer.ts'
@@ -112,7 +112,8 @@ async function refuseSuppressed(
 ): Promise<void> {
   const [peer = ''] = envelope.to
   const findSuppression = (to: string) => store.findRelation({ via: 'email', agent, relation: 'suppressed', peer: to })
-  const relation = (await findSuppression(peer)) ?? (isLetter ? await findSuppression(unaskedPeer(peer)) : undefined)
+  const relation =
+    (await findSuppression(peer)) ?? (isLetter ? await findSuppression(unsolicitedMailKey(peer)) : undefined)
   if (!relation) return
   const reason = typeof relation.target === 'string' ? relation.target : 'suppressed'
   throw new Undeliverable(`Cannot send mail: this address is suppressed (${reason})`, { isSuppressed: true })

@@ -5,7 +5,7 @@ import {
   connectorKey,
   did,
   host,
-  member,
+  memberMethod,
   messageId,
   now,
   otherDid,
@@ -29,63 +29,74 @@ afterEach(() => gateway.close())
 
 type Draft = Partial<Parameters<typeof issuePlatformCredential>[0]>
 
-function credential(draft: Draft = {}, signingKey = privateKey) {
-  const base = { issuer: did, subject: 'slack:T123/U1', method: member, assurance: 'platform' }
-  const bound = { domain: audience, challenge: messageId, issuedAt: now }
-  return issuePlatformCredential({ ...base, ...bound, ...draft }, { privateKey: signingKey, fragment: 'key-1' })
+function issueCredential(draft: Draft = {}, signingKey = privateKey) {
+  const base = { issuer: did, subject: 'slack:T123/U1', method: memberMethod, assurance: 'platform' }
+  const binding = { domain: audience, challenge: messageId, issuedAt: now }
+  return issuePlatformCredential({ ...base, ...binding, ...draft }, { privateKey: signingKey, fragment: 'key-1' })
 }
 
-function attestation(draft: Partial<Parameters<typeof signAttestation>[0]> = {}, signingKey = privateKey) {
-  const base = { issuer: host, subject: 'slack:T123/U1', method: member, assurance: 'platform', audience }
+function signTestAttestation(draft: Partial<Parameters<typeof signAttestation>[0]> = {}, signingKey = privateKey) {
+  const base = { issuer: host, subject: 'slack:T123/U1', method: memberMethod, assurance: 'platform', audience }
   return signAttestation({ ...base, issuedAt: now, ...draft }, { privateKey: signingKey, kid: 'k1' })
 }
 
-async function codesOf(carriers: Parameters<IdentityGateway['verify']>[0], at = gateway) {
-  const { accepted, left_out } = await at.verify(carriers)
+async function listRejectionCodes(carriers: Parameters<IdentityGateway['verify']>[0], verifyingGateway = gateway) {
+  const { accepted, left_out } = await verifyingGateway.verify(carriers)
   expect(left_out.length + accepted.length).toBeGreaterThan(0)
   return left_out.map(({ code }) => code)
 }
 
-const credentialCarrier = (...verifiable_credentials: unknown[]) => ({ verifiable_credentials })
-const attestationCarrier = (...identity_evidence: unknown[]) => ({ identity_evidence })
+const carryCredentials = (...verifiable_credentials: unknown[]) => ({ verifiable_credentials })
+const carryAttestations = (...identity_evidence: unknown[]) => ({ identity_evidence })
 
 describe('a forged connector', () => {
   test('from an untrusted issuer causes no request', async () => {
-    expect(await codesOf(credentialCarrier(credential({ issuer: strangerDid })))).toEqual(['untrusted-issuer'])
-    expect(await codesOf(attestationCarrier(attestation({ issuer: strangerHost })))).toEqual(['untrusted-issuer'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential({ issuer: strangerDid })))).toEqual([
+      'untrusted-issuer',
+    ])
+    expect(await listRejectionCodes(carryAttestations(signTestAttestation({ issuer: strangerHost })))).toEqual([
+      'untrusted-issuer',
+    ])
     expect(gateway.requestedUrls).toEqual([])
   })
 
   test('proves nothing if it claims another name with its own key (MN-11, MN-6.3)', async () => {
-    expect(await codesOf(credentialCarrier(credential({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
-    expect(await codesOf(attestationCarrier(attestation({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential({}, otherKey.privateKey)))).toEqual([
+      'invalid-signature',
+    ])
+    expect(await listRejectionCodes(carryAttestations(signTestAttestation({}, otherKey.privateKey)))).toEqual([
+      'invalid-signature',
+    ])
   })
 
-  test('gains nothing from an empty policy, under which no connector counts', async () => {
+  test('is untrusted if the policy names no issuer', async () => {
     const untrustingGateway = await openIdentityGateway({ trusted_issuers: [] })
     expect(
-      await codesOf({ ...credentialCarrier(credential()), ...attestationCarrier(attestation()) }, untrustingGateway),
+      await listRejectionCodes(
+        { ...carryCredentials(issueCredential()), ...carryAttestations(signTestAttestation()) },
+        untrustingGateway,
+      ),
     ).toEqual(['untrusted-issuer', 'untrusted-issuer'])
     expect(untrustingGateway.requestedUrls).toEqual([])
     await untrustingGateway.close()
   })
 
-  test('cannot use trust in a host for its DID, or the reverse', async () => {
+  test('does not inherit trust from its host to its DID', async () => {
     const singleIssuer = trustedIssuers.filter(({ issuer }) => issuer === host)
-    const narrow = await openIdentityGateway({ trusted_issuers: [...singleIssuer] })
-    expect(await codesOf(credentialCarrier(credential()), narrow)).toEqual(['untrusted-issuer'])
-    expect(await codesOf(attestationCarrier(attestation()), narrow)).toEqual([])
-    await narrow.close()
+    const hostOnlyGateway = await openIdentityGateway({ trusted_issuers: [...singleIssuer] })
+    expect(await listRejectionCodes(carryCredentials(issueCredential()), hostOnlyGateway)).toEqual(['untrusted-issuer'])
+    expect(await listRejectionCodes(carryAttestations(signTestAttestation()), hostOnlyGateway)).toEqual([])
+    await hostOnlyGateway.close()
   })
 })
 
 describe('a trusted connector with a subject outside its prefixes', () => {
   test.each(['slack:T999/U1', 'slack:T1234/U', 'slack:T12', 'teams:T123/U1', ' slack:T123/U1'])(
-    'loses %s, without a fetch',
+    'loses the evidence for %s, and the gateway fetches nothing',
     async subject => {
       const codes = [
-        ...(await codesOf(credentialCarrier(credential({ subject })))),
-        ...(await codesOf(attestationCarrier(attestation({ subject })))),
+        ...(await listRejectionCodes(carryCredentials(issueCredential({ subject })))),
+        ...(await listRejectionCodes(carryAttestations(signTestAttestation({ subject })))),
       ]
       const expectedCode = subject.startsWith(' ') ? 'malformed' : 'untrusted-subject'
       expect(codes).toEqual([expectedCode, expectedCode])
@@ -95,14 +106,14 @@ describe('a trusted connector with a subject outside its prefixes', () => {
 
   test('cannot name slack:T1234/U1 by the prefix slack:T123, which needs its slash', async () => {
     const [entry] = trustedIssuers.filter(({ issuer }) => issuer === did)
-    const bare = await openIdentityGateway({
+    const gatewayWithoutSlash = await openIdentityGateway({
       trusted_issuers: entry ? [{ ...entry, subject_prefixes: ['slack:T123'] }] : [],
     })
-    expect(await codesOf(credentialCarrier(credential()), bare)).toEqual([])
-    expect(await codesOf(credentialCarrier(credential({ subject: 'slack:T1234/U1' })), bare)).toEqual([
-      'untrusted-subject',
-    ])
-    await bare.close()
+    expect(await listRejectionCodes(carryCredentials(issueCredential()), gatewayWithoutSlash)).toEqual([])
+    expect(
+      await listRejectionCodes(carryCredentials(issueCredential({ subject: 'slack:T1234/U1' })), gatewayWithoutSlash),
+    ).toEqual(['untrusted-subject'])
+    await gatewayWithoutSlash.close()
   })
 
   test('cannot delegate for such a subject, even together with an allowed one', async () => {
@@ -110,8 +121,8 @@ describe('a trusted connector with a subject outside its prefixes', () => {
     for (const onBehalfOf of [principals, principals.toReversed(), ['slack:T999/U1']]) {
       const draft = { assurance: 'delegated', onBehalfOf }
       const codes = [
-        ...(await codesOf(credentialCarrier(credential(draft)))),
-        ...(await codesOf(attestationCarrier(attestation(draft)))),
+        ...(await listRejectionCodes(carryCredentials(issueCredential(draft)))),
+        ...(await listRejectionCodes(carryAttestations(signTestAttestation(draft)))),
       ]
       expect(codes).toEqual(['untrusted-delegation', 'untrusted-delegation'])
     }
@@ -120,27 +131,33 @@ describe('a trusted connector with a subject outside its prefixes', () => {
 
   test('cannot combine entries of one issuer, since each must admit the whole subject', async () => {
     const entries = [
-      { issuer: did, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
+      { issuer: did, methods: [memberMethod], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
       { issuer: did, methods: ['urn:other'], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
     ]
-    const mixed = await openIdentityGateway({ trusted_issuers: entries })
-    expect(await codesOf(credentialCarrier(credential()), mixed)).toEqual(['untrusted-subject'])
-    await mixed.close()
+    const twoEntryGateway = await openIdentityGateway({ trusted_issuers: entries })
+    expect(await listRejectionCodes(carryCredentials(issueCredential()), twoEntryGateway)).toEqual([
+      'untrusted-subject',
+    ])
+    await twoEntryGateway.close()
   })
 })
 
 test('the verifier drops evidence for another audience before any fetch (MN-6.2, MN-6.5)', async () => {
-  expect(await codesOf(credentialCarrier(credential({ domain: '@echo@agents.test' })))).toEqual(['wrong-domain'])
-  expect(await codesOf(attestationCarrier(attestation({ audience: '@echo@agents.test' })))).toEqual(['wrong-domain'])
+  expect(await listRejectionCodes(carryCredentials(issueCredential({ domain: '@echo@agents.test' })))).toEqual([
+    'wrong-domain',
+  ])
+  expect(await listRejectionCodes(carryAttestations(signTestAttestation({ audience: '@echo@agents.test' })))).toEqual([
+    'wrong-domain',
+  ])
   expect(gateway.requestedUrls).toEqual([])
 })
 
 describe('repeated evidence', () => {
-  const carriers = { ...credentialCarrier(credential()), ...attestationCarrier(attestation()) }
+  const carriers = { ...carryCredentials(issueCredential()), ...carryAttestations(signTestAttestation()) }
 
   test('counts once', async () => {
-    expect(await codesOf(carriers)).toEqual([])
-    expect(await codesOf(carriers)).toEqual(['replayed', 'replayed'])
+    expect(await listRejectionCodes(carriers)).toEqual([])
+    expect(await listRejectionCodes(carriers)).toEqual(['replayed', 'replayed'])
   })
 
   test('counts once even if it arrives many times concurrently', async () => {
@@ -149,7 +166,7 @@ describe('repeated evidence', () => {
   })
 
   test('counts once for all processes, and after a restart', async () => {
-    expect(await codesOf(carriers)).toEqual([])
+    expect(await listRejectionCodes(carriers)).toEqual([])
     const second = gateway.reopen()
     const { accepted, left_out } = await second.verify({ ...gateway.binding, carriers })
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([0, ['replayed', 'replayed']])
@@ -157,7 +174,7 @@ describe('repeated evidence', () => {
 
   test('counts for a repeated message, which the store recognizes', async () => {
     const verify = async (sender: string | undefined, id = messageId) => {
-      const { accepted } = await gateway.verify(attestationCarrier(attestation()), { sender, messageId: id })
+      const { accepted } = await gateway.verify(carryAttestations(signTestAttestation()), { sender, messageId: id })
       return accepted.length
     }
     expect(await Promise.all([verify('alice'), verify('alice'), verify('alice')])).toEqual([1, 1, 1])
@@ -167,44 +184,50 @@ describe('repeated evidence', () => {
     expect(await verify('alice')).toBe(1)
     const restarted = await gateway
       .reopen()
-      .verify({ ...gateway.binding, sender: 'alice', carriers: attestationCarrier(attestation()) })
+      .verify({ ...gateway.binding, sender: 'alice', carriers: carryAttestations(signTestAttestation()) })
     expect(restarted.accepted).toHaveLength(1)
   })
 
   test('of an unproven sender counts once', async () => {
-    expect((await gateway.verify(attestationCarrier(attestation()))).accepted).toHaveLength(1)
-    expect((await gateway.verify(attestationCarrier(attestation()))).accepted).toHaveLength(0)
-    expect((await gateway.verify(attestationCarrier(attestation()), { sender: 'alice' })).accepted).toHaveLength(0)
+    expect((await gateway.verify(carryAttestations(signTestAttestation()))).accepted).toHaveLength(1)
+    expect((await gateway.verify(carryAttestations(signTestAttestation()))).accepted).toHaveLength(0)
+    expect((await gateway.verify(carryAttestations(signTestAttestation()), { sender: 'alice' })).accepted).toHaveLength(
+      0,
+    )
   })
 
   test('counts as the same if another credential carries it for the same message', async () => {
-    expect(await codesOf(credentialCarrier(credential()))).toEqual([])
-    expect(await codesOf(credentialCarrier(credential({ subject: 'slack:T123/U2' })))).toEqual(['replayed'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual([])
+    expect(await listRejectionCodes(carryCredentials(issueCredential({ subject: 'slack:T123/U2' })))).toEqual([
+      'replayed',
+    ])
   })
 
   test('counts together with others of one issuer for the same message', async () => {
     expect(
-      await codesOf(
-        credentialCarrier(credential(), credential({ method: 'urn:mentionable:auth:platform-mention:v0.1' })),
+      await listRejectionCodes(
+        carryCredentials(issueCredential(), issueCredential({ method: 'urn:mentionable:auth:platform-mention:v0.1' })),
       ),
     ).toEqual([])
   })
 
   test('stays usable after invalid evidence', async () => {
-    expect(await codesOf(credentialCarrier(credential({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
-    expect(await codesOf(credentialCarrier(credential()))).toEqual([])
+    expect(await listRejectionCodes(carryCredentials(issueCredential({}, otherKey.privateKey)))).toEqual([
+      'invalid-signature',
+    ])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual([])
   })
 
   test('stays in the store’s memory until its last moment', async () => {
     const longLived = {
-      ...credentialCarrier(credential({ lifetimeMs: 600_000 })),
-      ...attestationCarrier(attestation({ lifetimeMs: 600_000 })),
+      ...carryCredentials(issueCredential({ lifetimeMs: 600_000 })),
+      ...carryAttestations(signTestAttestation({ lifetimeMs: 600_000 })),
     }
-    expect(await codesOf(longLived)).toEqual([])
+    expect(await listRejectionCodes(longLived)).toEqual([])
     gateway.setTime(now + 600_000 + 59_999)
-    expect(await codesOf(longLived)).toEqual(['replayed', 'replayed'])
+    expect(await listRejectionCodes(longLived)).toEqual(['replayed', 'replayed'])
     gateway.setTime(now + 600_000 + 60_000)
-    expect(await codesOf(longLived)).toEqual(['expired', 'expired'])
+    expect(await listRejectionCodes(longLived)).toEqual(['expired', 'expired'])
   })
 })
 
@@ -218,42 +241,44 @@ describe('the lifetime of evidence', () => {
   ])('is limited, at %d ms after its creation', async (offset, code) => {
     gateway.setTime(now + offset)
     const expectedCodes = code === undefined ? [] : [code, code]
-    expect(await codesOf({ ...credentialCarrier(credential()), ...attestationCarrier(attestation()) })).toEqual(
-      expectedCodes,
-    )
+    expect(
+      await listRejectionCodes({ ...carryCredentials(issueCredential()), ...carryAttestations(signTestAttestation()) }),
+    ).toEqual(expectedCodes)
   })
 
   test('does not grow with a slow key server', async () => {
     gateway.onNextRequest(() => gateway.setTime(now + 360_000))
-    expect(await codesOf(credentialCarrier(credential()))).toEqual(['expired'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual(['expired'])
     expect(gateway.requestedUrls).toEqual([didUrl])
   })
 })
 
 describe('the keys of an issuer', () => {
   test('stay in the cache for five minutes after one fetch', async () => {
-    expect(await codesOf(credentialCarrier(credential()))).toEqual([])
-    expect(await codesOf(credentialCarrier(credential({ challenge: 'other' })))).toEqual(['challenge-mismatch'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual([])
+    expect(await listRejectionCodes(carryCredentials(issueCredential({ challenge: 'other' })))).toEqual([
+      'challenge-mismatch',
+    ])
     gateway.setTime(now + 299_000)
-    await gateway.verify(credentialCarrier(credential({ issuedAt: now + 299_000, challenge: 'm2' })), {
+    await gateway.verify(carryCredentials(issueCredential({ issuedAt: now + 299_000, challenge: 'm2' })), {
       messageId: 'm2',
     })
     expect(gateway.requestedUrls).toEqual([didUrl])
     gateway.setTime(now + 300_000)
-    await gateway.verify(credentialCarrier(credential({ issuedAt: now + 300_000, challenge: 'm3' })), {
+    await gateway.verify(carryCredentials(issueCredential({ issuedAt: now + 300_000, challenge: 'm3' })), {
       messageId: 'm3',
     })
     expect(gateway.requestedUrls).toEqual([didUrl, didUrl])
   })
 
   test('cause a fetch if they are new, at most once every half minute', async () => {
-    await gateway.verify(credentialCarrier(credential()))
+    await gateway.verify(carryCredentials(issueCredential()))
     const issue = (challenge: string) =>
       issuePlatformCredential(
         {
           issuer: did,
           subject: 'slack:T123/U1',
-          method: member,
+          method: memberMethod,
           assurance: 'platform',
           domain: audience,
           challenge,
@@ -262,10 +287,10 @@ describe('the keys of an issuer', () => {
         { privateKey: otherKey.privateKey, fragment: 'key-2' },
       )
     gateway.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-2', publicKey: otherKey.publicKey }]) })
-    const earlyVerdict = await gateway.verify(credentialCarrier(issue('m2')), { messageId: 'm2' })
+    const earlyVerdict = await gateway.verify(carryCredentials(issue('m2')), { messageId: 'm2' })
     expect(earlyVerdict.left_out.map(({ code }) => code)).toEqual(['invalid-signature'])
     gateway.setTime(now + 30_000)
-    const lateVerdict = await gateway.verify(credentialCarrier(issue('m3')), { messageId: 'm3' })
+    const lateVerdict = await gateway.verify(carryCredentials(issue('m3')), { messageId: 'm3' })
     expect(lateVerdict.accepted).toHaveLength(1)
     expect(gateway.requestedUrls).toHaveLength(2)
   })
@@ -273,19 +298,19 @@ describe('the keys of an issuer', () => {
   test('need one fetch for many waiting messages', async () => {
     const ids = ['m1', 'm2', 'm3', 'm4']
     await Promise.all(
-      ids.map(challenge => gateway.verify(credentialCarrier(credential({ challenge })), { messageId: challenge })),
+      ids.map(challenge => gateway.verify(carryCredentials(issueCredential({ challenge })), { messageId: challenge })),
     )
     expect(gateway.requestedUrls).toHaveLength(1)
   })
 
   test('cause no second fetch right after a failure', async () => {
     gateway.publish({ [didUrl]: null })
-    expect(await codesOf(credentialCarrier(credential()))).toEqual(['key-unavailable'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual(['key-unavailable'])
     gateway.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-1', publicKey }]) })
-    expect(await codesOf(credentialCarrier(credential()))).toEqual(['key-unavailable'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual(['key-unavailable'])
     expect(gateway.requestedUrls).toHaveLength(1)
     gateway.setTime(now + 5_000)
-    expect(await codesOf(credentialCarrier(credential()))).toEqual([])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual([])
   })
 
   test.each([
@@ -301,7 +326,7 @@ describe('the keys of an issuer', () => {
     ['the fetch does not read a document that is not JSON', (response: Response) => response.end('<html>')],
   ])('%s', async (_, document) => {
     gateway.publish({ [didUrl]: document })
-    expect(await codesOf(credentialCarrier(credential()))).toEqual(['key-unavailable'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual(['key-unavailable'])
     expect(gateway.requestedUrls).toEqual([didUrl])
   })
 
@@ -309,14 +334,14 @@ describe('the keys of an issuer', () => {
     const document = writeDidDocument(did, [{ fragment: 'key-1', publicKey }])
     const foreign = document.verificationMethod.map(method => ({ ...method, controller: otherDid }))
     gateway.publish({ [didUrl]: { ...document, verificationMethod: foreign } })
-    expect(await codesOf(credentialCarrier(credential()))).toEqual(['issuer-controller-mismatch'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential()))).toEqual(['issuer-controller-mismatch'])
     expect(gateway.requestedUrls).toEqual([didUrl])
   })
 
   test('of another trusted connector do not count, even if its method is named', async () => {
-    const borrowed = credential({}, otherKey.privateKey) as { readonly proof: object }
+    const borrowed = issueCredential({}, otherKey.privateKey) as { readonly proof: object }
     const proof = { ...borrowed.proof, verificationMethod: `${otherDid}#key-1` }
-    expect(await codesOf(credentialCarrier({ ...borrowed, proof }))).toEqual(['issuer-controller-mismatch'])
+    expect(await listRejectionCodes(carryCredentials({ ...borrowed, proof }))).toEqual(['issuer-controller-mismatch'])
     expect(gateway.requestedUrls).not.toContain(`https://${otherHost}/.well-known/did.json`)
   })
 })
@@ -338,9 +363,9 @@ describe('did:web with a private target', () => {
     'causes no fetch of %s, even for a trusted DID',
     async name => {
       const issuer = `did:web:${name}`
-      const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+      const trusted = [{ issuer, methods: [memberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
       const open = await openIdentityGateway({ trusted_issuers: trusted })
-      expect(await codesOf(credentialCarrier(credential({ issuer })), open)).toEqual(['key-unavailable'])
+      expect(await listRejectionCodes(carryCredentials(issueCredential({ issuer })), open)).toEqual(['key-unavailable'])
       expect(open.requestedUrls).toEqual([])
       expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('address is not public')
       await open.close()
@@ -349,9 +374,9 @@ describe('did:web with a private target', () => {
 
   test('causes no fetch of a name that resolves to a private address', async () => {
     const issuer = 'did:web:rebinding.test'
-    const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+    const trusted = [{ issuer, methods: [memberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
     const open = await openIdentityGateway({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
-    expect(await codesOf(credentialCarrier(credential({ issuer })), open)).toEqual(['key-unavailable'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential({ issuer })), open)).toEqual(['key-unavailable'])
     expect(open.requestedUrls).toEqual([])
     expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('not public')
     await open.close()
@@ -359,9 +384,9 @@ describe('did:web with a private target', () => {
 
   test('causes connections only to the https port', async () => {
     const issuer = `did:web:${host}%3A8443`
-    const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+    const trusted = [{ issuer, methods: [memberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
     const open = await openIdentityGateway({ trusted_issuers: trusted })
-    expect(await codesOf(credentialCarrier(credential({ issuer })), open)).toEqual(['key-unavailable'])
+    expect(await listRejectionCodes(carryCredentials(issueCredential({ issuer })), open)).toEqual(['key-unavailable'])
     expect(open.requestedUrls).toEqual([])
     await open.close()
   })
@@ -369,40 +394,46 @@ describe('did:web with a private target', () => {
 
 describe('excessive evidence', () => {
   test('of five credentials does not count, and causes no fetch', async () => {
-    expect(await codesOf(credentialCarrier(...Array.from({ length: 5 }, () => credential())))).toEqual(['too-many'])
-    expect(await codesOf(attestationCarrier(...Array.from({ length: 5 }, () => attestation())))).toEqual(['too-many'])
+    expect(await listRejectionCodes(carryCredentials(...Array.from({ length: 5 }, () => issueCredential())))).toEqual([
+      'too-many',
+    ])
+    expect(
+      await listRejectionCodes(carryAttestations(...Array.from({ length: 5 }, () => signTestAttestation()))),
+    ).toEqual(['too-many'])
     expect(gateway.requestedUrls).toEqual([])
   })
 
   test('does not count in a credential of 33 KiB, while the one beside it does', async () => {
-    const large = credential({ platform: { pad: 'x'.repeat(33 * 1024) } })
-    const { accepted, left_out } = await gateway.verify(credentialCarrier(large, credential()))
+    const large = issueCredential({ platform: { pad: 'x'.repeat(33 * 1024) } })
+    const { accepted, left_out } = await gateway.verify(carryCredentials(large, issueCredential()))
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['too-large']])
   })
 
   test('has a limit in bytes, not characters', async () => {
-    expect(await codesOf(credentialCarrier(credential({ platform: { pad: '€'.repeat(11 * 1024) } })))).toEqual([
-      'too-large',
-    ])
+    expect(
+      await listRejectionCodes(carryCredentials(issueCredential({ platform: { pad: '€'.repeat(11 * 1024) } }))),
+    ).toEqual(['too-large'])
   })
 
   test('of more than 64 KiB does not count at all', async () => {
-    const large = () => credential({ platform: { pad: 'x'.repeat(22 * 1024) } })
-    expect(await codesOf(credentialCarrier(large(), large(), large()))).toEqual(['too-large'])
+    const large = () => issueCredential({ platform: { pad: 'x'.repeat(22 * 1024) } })
+    expect(await listRejectionCodes(carryCredentials(large(), large(), large()))).toEqual(['too-large'])
   })
 
   test.each([
     ['a text', 'x'],
-    ['an object', { 0: credential() }],
+    ['an object', { 0: issueCredential() }],
     ['a number', 7],
     ['true', true],
   ])('does not count in a carrier that is %s', async (_, carrier) => {
-    expect(await codesOf({ verifiable_credentials: carrier })).toEqual(['malformed'])
-    expect(await codesOf({ identity_evidence: carrier })).toEqual(['malformed'])
+    expect(await listRejectionCodes({ verifiable_credentials: carrier })).toEqual(['malformed'])
+    expect(await listRejectionCodes({ identity_evidence: carrier })).toEqual(['malformed'])
   })
 
   test('loses entries that are not objects, one by one', async () => {
-    const { accepted, left_out } = await gateway.verify(credentialCarrier(null, 'x', [credential()], credential()))
+    const { accepted, left_out } = await gateway.verify(
+      carryCredentials(null, 'x', [issueCredential()], issueCredential()),
+    )
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['malformed', 'malformed', 'malformed']])
   })
 
@@ -418,36 +449,36 @@ describe('deceptive JSON', () => {
   const parse = (text: string) => JSON.parse(text) as object
 
   test('counts by the last of two members with one name, which the signature must cover', async () => {
-    const text = JSON.stringify(credential())
+    const text = JSON.stringify(issueCredential())
     const doubled = (first: string, second: string) =>
       text.replace('"id":"slack:T123/U1"', `"id":"${first}","id":"${second}"`)
     expect(doubled('a', 'b')).not.toBe(text)
-    expect(await codesOf(credentialCarrier(parse(doubled('slack:T123/U1', 'slack:T123/ADMIN'))))).toEqual([
+    expect(await listRejectionCodes(carryCredentials(parse(doubled('slack:T123/U1', 'slack:T123/ADMIN'))))).toEqual([
       'invalid-signature',
     ])
-    const { accepted } = await gateway.verify(credentialCarrier(parse(doubled('slack:T123/ADMIN', 'slack:T123/U1'))))
+    const { accepted } = await gateway.verify(carryCredentials(parse(doubled('slack:T123/ADMIN', 'slack:T123/U1'))))
     expect(accepted[0]?.subject).toBe('slack:T123/U1')
   })
 
   test('does not verify with __proto__, which is a member like any other', async () => {
-    const inside = JSON.stringify(attestation()).replace('{', '{"__proto__":{"assurance":"delegated"},')
-    expect(await codesOf(attestationCarrier(parse(inside)))).toEqual(['invalid-signature'])
-    const outside = JSON.stringify(credential()).replace('{', '{"__proto__":{"id":"x"},')
-    expect(await codesOf(credentialCarrier(parse(outside)))).toEqual(['malformed'])
+    const inside = JSON.stringify(signTestAttestation()).replace('{', '{"__proto__":{"assurance":"delegated"},')
+    expect(await listRejectionCodes(carryAttestations(parse(inside)))).toEqual(['invalid-signature'])
+    const outside = JSON.stringify(issueCredential()).replace('{', '{"__proto__":{"id":"x"},')
+    expect(await listRejectionCodes(carryCredentials(parse(outside)))).toEqual(['malformed'])
     expect(({} as { readonly assurance?: string }).assurance).toBeUndefined()
   })
 
   test('never contributes inherited members of an object', async () => {
     const bare = parse('{"__proto__":{"proof":{"type":"signed-attestation"}}}')
-    expect(await codesOf(attestationCarrier(bare))).toEqual(['malformed'])
-    expect(await codesOf(attestationCarrier(parse('{"constructor":1,"proof":{"type":"constructor"}}')))).toEqual([
-      'unsupported-proof',
-    ])
+    expect(await listRejectionCodes(carryAttestations(bare))).toEqual(['malformed'])
+    expect(
+      await listRejectionCodes(carryAttestations(parse('{"constructor":1,"proof":{"type":"constructor"}}'))),
+    ).toEqual(['unsupported-proof'])
   })
 
   test('does not give the agent signed members called __proto__', async () => {
     const claims = JSON.parse('{"__proto__":{"admin":true},"name":"Acme"}') as Record<string, unknown>
-    const { accepted } = await gateway.verify(attestationCarrier(attestation({ claims })))
+    const { accepted } = await gateway.verify(carryAttestations(signTestAttestation({ claims })))
     expect(accepted).toHaveLength(1)
     expect(accepted[0]?.claims?.admin).toBeUndefined()
     expect(JSON.parse(JSON.stringify(accepted[0]?.claims))).toMatchObject({ name: 'Acme' })
@@ -456,8 +487,8 @@ describe('deceptive JSON', () => {
   test('does not count if it is deep, and harms no other evidence', async () => {
     const deep = JSON.parse(`${'{"a":'.repeat(4_000)}1${'}'.repeat(4_000)}`) as Record<string, unknown>
     const codes = [
-      ...(await codesOf(attestationCarrier({ ...attestation(), claims: deep }))),
-      ...(await codesOf(credentialCarrier({ ...credential(), name: deep }))),
+      ...(await listRejectionCodes(carryAttestations({ ...signTestAttestation(), claims: deep }))),
+      ...(await listRejectionCodes(carryCredentials({ ...issueCredential(), name: deep }))),
     ]
     expect(codes).toHaveLength(2)
     for (const code of codes) expect(['malformed', 'invalid-signature']).toContain(code)
@@ -466,9 +497,14 @@ describe('deceptive JSON', () => {
 
 test('the operator’s view contains no signature and no token', async () => {
   const secret = 'token-that-is-nobodys-business'
-  const bearer = { ...attestation(), proof: { type: 'bearer-token', verified_by: 'slack', token: secret } }
-  const tampered = { ...credential(), name: 'added' } as unknown as { readonly proof: { readonly proofValue: string } }
-  const verdict = await gateway.verify({ ...attestationCarrier(bearer, attestation()), ...credentialCarrier(tampered) })
+  const bearer = { ...signTestAttestation(), proof: { type: 'bearer-token', verified_by: 'slack', token: secret } }
+  const tampered = { ...issueCredential(), name: 'added' } as unknown as {
+    readonly proof: { readonly proofValue: string }
+  }
+  const verdict = await gateway.verify({
+    ...carryAttestations(bearer, signTestAttestation()),
+    ...carryCredentials(tampered),
+  })
   expect(verdict.proofs.map(({ kind, verdict, code }) => [kind, verdict, code])).toEqual([
     ['identity-evidence', 'fail', 'unsupported-proof'],
     ['identity-evidence', 'pass', undefined],
@@ -477,6 +513,6 @@ test('the operator’s view contains no signature and no token', async () => {
   const shownText = JSON.stringify([verdict, gateway.logged])
   expect(shownText).not.toContain(secret)
   expect(shownText).not.toContain(tampered.proof.proofValue)
-  const { value } = attestation().proof as { readonly value: string }
+  const { value } = signTestAttestation().proof as { readonly value: string }
   expect(shownText).not.toContain(value)
 })

@@ -8,7 +8,7 @@ import {
   did,
   formerKey,
   host,
-  member,
+  memberMethod,
   messageId,
   now,
   omit,
@@ -41,7 +41,7 @@ export const didDocuments: Readonly<Record<string, unknown>> = {
 const draft = {
   issuer: did,
   subject: 'slack:T123/U456',
-  method: member,
+  method: memberMethod,
   assurance: 'platform',
   domain: audience,
   challenge: messageId,

@@ -8,9 +8,9 @@ export { listMessagesOfTurn } from './history/merge-turns.ts'
 export { readResultParts } from './history/result-parts.ts'
 export type { SlidingWindowOptions } from './history/sliding-window.ts'
 export { createSlidingWindowPolicy } from './history/sliding-window.ts'
-export { announceSpeaker, quoteNames } from './history/speaker-names.ts'
+export { createSpeakerLine, quoteSpeakerLines } from './history/speaker-names.ts'
 export { listForgotten } from './people/forgotten-people.ts'
-export { identifySpeaker } from './people/identify-speaker.ts'
+export { createSpeakerKey } from './people/identify-speaker.ts'
 export { readPersonCommand } from './people/person-commands.ts'
 export {
   listChannelAddresses,

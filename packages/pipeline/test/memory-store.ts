@@ -15,7 +15,7 @@ import { message } from './messages.ts'
 /** The calls that a worker makes to its store, in order. */
 interface StoreLog {
   readonly interimAnswers: {
-    readonly turn: Turn
+    readonly createTurn: Turn
     readonly answer: Answer & { readonly response: NormalizedResponse }
   }[]
   readonly commits: { readonly turn: Turn; readonly answer: Answer }[]
@@ -63,7 +63,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
     leaseDeliveries: async ({ limit, rank }) => (rank === 'answer' ? queuedWork.deliveries.splice(0, limit) : []),
     leaseBroadcasts: async () => [],
     commit: async (turn, answer) => void log.commits.push({ turn, answer }),
-    storeInterimAnswer: async (turn, answer) => void log.interimAnswers.push({ turn, answer }),
+    storeInterimAnswer: async (turn, answer) => void log.interimAnswers.push({ createTurn: turn, answer }),
     findAnswer: async number => findInterimAnswer(log, number),
     release: async (turn, { dueAt, isUncounted }) => void log.releases.push({ turn, dueAt, isUncounted }),
     settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
@@ -100,9 +100,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore
 }
 
 function findInterimAnswer({ interimAnswers }: StoreLog, message: number): ResponseRecord | undefined {
-  const interimAnswer = interimAnswers.find(({ turn }) => turn.message === message)
+  const interimAnswer = interimAnswers.find(({ createTurn: turn }) => turn.message === message)
   if (!interimAnswer) return undefined
-  const { turn, answer } = interimAnswer
+  const { createTurn: turn, answer } = interimAnswer
   const { agent, via, content, target } = turn
   return { response: answer.response, rendering: answer.rendering, message: content, agent, via, target }
 }

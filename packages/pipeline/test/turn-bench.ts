@@ -9,7 +9,7 @@ import { accounts, describeChannel } from './channels.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { createMemoryStore, createQuietSystem, turn } from './memory-store.ts'
 
-export const openSignal = new AbortController().signal
+export const neverAbortedSignal = new AbortController().signal
 const retry = { initialDelayMs: 1_000, maxDelayMs: 60_000, giveUpAfterMs: 3_600_000 }
 export const receivedAt = Date.parse('2026-01-01T00:00:00.000Z')
 
@@ -51,7 +51,7 @@ export function openTurnBench(
 /** Runs one turn and returns the committed answer. */
 export async function runTurnOf(handle: Agent['handle'], members: Parameters<typeof openTurnBench>[1] = {}) {
   const { memory, turnContext } = openTurnBench(handle, members)
-  await runTurn(turn(1), turnContext, openSignal)
+  await runTurn(turn(1), turnContext, neverAbortedSignal)
   return memory.commits[0]?.answer
 }
 

@@ -11,7 +11,7 @@ import type { FindByState } from './decisions/states.ts'
 import { renderNotFoundPage } from './pages/page.ts'
 import type { RequirementVisitDeps } from './pages/show-visit.ts'
 import { answerVisit } from './pages/show-visit.ts'
-import type { RequirementVisit } from './pages/visits.ts'
+import type { VisitHandler } from './pages/visits.ts'
 import { createVisits } from './pages/visits.ts'
 
 type RequirementRouteDeps = RequirementVisitDeps & { readonly findByState: FindByState }
@@ -43,7 +43,7 @@ function limitVisits(maxPerMinute: number, { system }: RequirementRouteDeps): Mi
 
 /** Creates the check of links. A visitor without a valid link gets a page that reveals nothing about a requirement. */
 function createLinkCheck({ findByState }: RequirementRouteDeps) {
-  return async (context: Context, visit: RequirementVisit): Promise<Response> => {
+  return async (context: Context, visit: VisitHandler): Promise<Response> => {
     const { requirement, isValid } = await findByState(context.req.param('state') ?? '')
     if (!requirement || !isValid) return answerVisit(context, renderNotFoundPage(), requirement ? 403 : 404)
     return visit(requirement, context)

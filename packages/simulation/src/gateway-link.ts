@@ -1,7 +1,7 @@
 // Describes the gateway that a simulation is connected to.
 
 /** The addresses of the gateway under test. */
-export interface SimGateway {
+export interface ConnectedGateway {
   /** The origin, such as `https://agents.test`. */
   readonly origin: string
   /** The host of the agents' addresses, if it differs from the origin's host. The simulation redirects WebFinger from it. */
@@ -14,12 +14,12 @@ export interface SimGateway {
 }
 
 /** A reference to the gateway. It is empty until the gateway has started, because the gateway needs the simulation's ports first. */
-export interface GatewayLink {
-  gateway: SimGateway | undefined
+export interface GatewayReference {
+  gateway: ConnectedGateway | undefined
 }
 
 /** Returns the connected gateway. @throws Error if no gateway is connected yet */
-export function requireGateway({ gateway }: GatewayLink): SimGateway {
+export function requireGateway({ gateway }: GatewayReference): ConnectedGateway {
   if (!gateway) throw new Error('No gateway is connected to the simulation: call connectGateway() first')
   return gateway
 }

@@ -5,7 +5,7 @@ import type { SimDns } from './dns/dns.ts'
 import { openSimDns } from './dns/dns.ts'
 import type { SimFediverse } from './fediverse/fediverse.ts'
 import { openSimFediverse } from './fediverse/fediverse.ts'
-import type { GatewayLink, SimGateway } from './gateway-link.ts'
+import type { ConnectedGateway, GatewayReference } from './gateway-link.ts'
 import { requireGateway } from './gateway-link.ts'
 import type { SimMail } from './mail/mail.ts'
 import { openSimMail } from './mail/mail.ts'
@@ -27,7 +27,7 @@ export interface Simulation {
     readonly loopback: Readonly<Record<string, number>>
   }
   /** Connects the gateway under test, and makes its host known to every peer and to DNS. */
-  connectGateway(gateway: SimGateway): void
+  connectGateway(gateway: ConnectedGateway): void
   readonly dns: SimDns
   readonly fediverse: SimFediverse
   readonly mail: SimMail
@@ -50,7 +50,7 @@ interface SimulationOptions {
 
 export async function openSimulation({ now = Date.now }: SimulationOptions = {}): Promise<Simulation> {
   const ports = new Map<string, number>()
-  const link: GatewayLink = { gateway: undefined }
+  const link: GatewayReference = { gateway: undefined }
   const loopback = createLoopbackFetch(ports)
   const dns = await openSimDns()
   const [handleServer, fediverse, mail, a2a] = await Promise.all([
@@ -92,7 +92,7 @@ export async function openSimulation({ now = Date.now }: SimulationOptions = {})
 const redirectedPaths: ReadonlySet<string> = new Set(['/.well-known/webfinger', '/.well-known/host-meta'])
 
 /** Serves the domain of agents that live on another host. It redirects their discovery there and serves nothing else. */
-function openHandleHost(link: GatewayLink): Promise<LoopbackServer> {
+function openHandleHost(link: GatewayReference): Promise<LoopbackServer> {
   return openLoopbackServer(async ({ path, target }) =>
     redirectedPaths.has(path)
       ? { status: 302, headers: { location: `${requireGateway(link).origin}${target}` } }

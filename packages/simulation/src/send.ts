@@ -11,7 +11,7 @@ import { faults } from './fault.ts'
 import type { NoteVisibility } from './fediverse/actors/note.ts'
 import type { SimFediverse } from './fediverse/fediverse.ts'
 import { stripAddressPrefix } from './fediverse/post.ts'
-import type { GatewayLink } from './gateway-link.ts'
+import type { GatewayReference } from './gateway-link.ts'
 import { requireGateway } from './gateway-link.ts'
 import { readHtmlText } from './html-text.ts'
 import type { SimMail } from './mail/mail.ts'
@@ -67,7 +67,7 @@ interface SendingSystem {
   readonly mail: SimMail
   readonly a2a: SimA2a
   readonly loopback: LoopbackFetch
-  readonly link: GatewayLink
+  readonly link: GatewayReference
 }
 
 /** The dependencies of each sender. `waitSignal` aborts when the wait for the reply ends. */
@@ -278,7 +278,7 @@ function readPeerFault({ via, fault }: SendRequest): Fault | undefined {
 }
 
 /** Completes the name of an agent. For example, `echo` gets the gateway's host. */
-export function fullAddress(to: string, link: GatewayLink): string {
+export function fullAddress(to: string, link: GatewayReference): string {
   const recipientAddress = stripAddressPrefix(to)
   if (recipientAddress.includes('@')) return recipientAddress
   const { origin, handleHost } = requireGateway(link)

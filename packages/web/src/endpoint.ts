@@ -138,7 +138,7 @@ export class RepeatedRun extends Error {
 }
 
 /** Creates a route whose errors become problem details. */
-export function answerErrors({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: Context) => Promise<Response>) {
+export function withErrorResponses({ gateway }: Pick<WebDeps, 'gateway'>, handle: (c: Context) => Promise<Response>) {
   return async (c: Context): Promise<Response> => {
     try {
       return await handle(c)
@@ -156,7 +156,7 @@ export function answerOwner(
   deps: WebDeps,
   handle: (c: Context, owner: WebOwner, deps: WebDeps) => Promise<object | undefined>,
 ) {
-  return answerErrors(deps, async c => {
+  return withErrorResponses(deps, async c => {
     const owner = await deps.verifyOwner(c.req.raw)
     return deps.responseSemaphore.run(owner.owner, c.env, async () => {
       const body = await handle(c, owner, deps)

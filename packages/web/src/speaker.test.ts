@@ -15,7 +15,7 @@ describe('the address of a person in the chat', () => {
     },
   )
 
-  test('does not exist without a domain', () => {
+  test('is unknown if the gateway has no domain', () => {
     expect(readAddress?.('@ann@web.agents.test', undefined)).toBeUndefined()
   })
 })

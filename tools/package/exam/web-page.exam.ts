@@ -17,12 +17,12 @@ import { runInstalled, runProgram, startDev } from './program.ts'
 const { tarball, folder, nodes } = inject('installation')
 const node = nodes.oldest
 const project = join(folder, 'shop')
-const page = readFileSync(join(import.meta.dirname, '../../../examples/web-page/README.md'), 'utf8')
+const readme = readFileSync(join(import.meta.dirname, '../../../examples/web-page/README.md'), 'utf8')
 
 /** Reads the command of the README that contains these words, and replaces the ports that it names. */
-function readCommand(prefix: string, ports: Readonly<Record<string, string>>): readonly string[] {
-  const [command = ''] = [...page.matchAll(/`([^`]+)`/g)].flatMap(([, commandText = '']) =>
-    commandText.includes(prefix) ? commandText : [],
+function readCommand(words: string, ports: Readonly<Record<string, string>>): readonly string[] {
+  const [command = ''] = [...readme.matchAll(/`([^`]+)`/g)].flatMap(([, commandText = '']) =>
+    commandText.includes(words) ? commandText : [],
   )
   return command.replaceAll(/\b(?:5500|8787)\b/g, port => ports[port] ?? port).split(' ')
 }
@@ -41,16 +41,16 @@ beforeAll(async () => {
   expect(initResult).toMatchObject({ code: 0, errors: '' })
   await install(project, [tarball])
   const port = await findPort()
-  const [copy = '', ...copied] = readCommand('cp -r', {})
-  expect(await runProgram(copy, copied, { node, folder: project })).toMatchObject({ code: 0, errors: '' })
+  const [copyProgram = '', ...copyArgs] = readCommand('cp -r', {})
+  expect(await runProgram(copyProgram, copyArgs, { node, folder: project })).toMatchObject({ code: 0, errors: '' })
   const [setting = ''] = readCommand('npm run dev', { 5500: port })
   const [name = '', value = ''] = setting.split(/=(.*)/)
   gateway = await startDev({ node, folder: project, environment: { [name]: value } })
   const file = join(project, 'web-page/index.html')
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll('http://127.0.0.1:8787', gateway.url))
-  const [npx = '', ...serverCommand] = readCommand('http-server', { 5500: port })
-  // The registry may need the environment of the test.
-  server = spawn(npx, ['--yes', ...serverCommand], { cwd: project, stdio: 'ignore', detached: true })
+  const [program = '', ...serverCommand] = readCommand('http-server', { 5500: port })
+  // The program inherits the environment of the test, because npx may need proxy settings for the registry.
+  server = spawn(program, ['--yes', ...serverCommand], { cwd: project, stdio: 'ignore', detached: true })
   address = `http://127.0.0.1:${port}`
   await vi.waitFor(() => fetch(address), { timeout: 90_000, interval: 250 })
 })
@@ -68,9 +68,9 @@ afterAll(async () => {
 
 test('the page of the example chats with the agent of a new project', async () => {
   const chatPage = await browser.newPage()
-  const refusedUrls: string[] = []
-  chatPage.on('response', answer => answer.status() >= 400 && refusedUrls.push(`${answer.status()} ${answer.url()}`))
-  chatPage.on('pageerror', error => refusedUrls.push(error.message))
+  const problems: string[] = []
+  chatPage.on('response', answer => answer.status() >= 400 && problems.push(`${answer.status()} ${answer.url()}`))
+  chatPage.on('pageerror', error => problems.push(error.message))
   chatPage.on('dialog', dialog => void dialog.accept(gateway.token))
   await chatPage.goto(address)
   const chat = chatPage.locator('postern-chat')
@@ -82,7 +82,7 @@ test('the page of the example chats with the agent of a new project', async () =
     .toEqual(['hello from a page', expect.stringContaining('hello from a page')])
   await chatPage.reload()
   await expect.poll(async () => (await readMessages()).length, { timeout: 30_000 }).toBe(2)
-  expect(refusedUrls.filter(url => !url.endsWith('/favicon.ico'))).toEqual([])
+  expect(problems.filter(problem => !problem.endsWith('/favicon.ico'))).toEqual([])
 })
 
 async function findPort(): Promise<string> {

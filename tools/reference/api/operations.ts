@@ -1,4 +1,4 @@
-// Writes a page for each group of operations in the operator API's OpenAPI document.
+// Describes each group of operations as a page, from the operator API's OpenAPI document.
 import { formatInlineCode, formatMarkdownTable, formatPage } from '../markdown.ts'
 import type { JsonSchemaNode } from '../schema/json-schemas.ts'
 
@@ -60,9 +60,9 @@ const groups: Readonly<Record<string, OperationGroup>> = {
   },
 }
 
-/** Returns the text of each page by its path. `text` is the OpenAPI document. */
-export function describeApi(text: string): ReadonlyMap<string, string> {
-  const document = JSON.parse(text) as OpenApi
+/** Returns the text of each page by its path. `openApiText` is the OpenAPI document. */
+export function describeApi(openApiText: string): ReadonlyMap<string, string> {
+  const document = JSON.parse(openApiText) as OpenApi
   return new Map([
     ...Object.entries(groups).map(
       ([name, group]) => [`docs/reference/api-${name}.md`, describeGroup(document, group)] as const,
@@ -71,7 +71,7 @@ export function describeApi(text: string): ReadonlyMap<string, string> {
   ])
 }
 
-const intro = `
+const introduction = `
 Operations of the operator's API. Each path begins with \`/operator/api\`, and each request carries \`Authorization: Bearer <operator token>\`.
 
 [openapi.json](openapi.json) has the same for programs. [Schemas](api-schemas.md) has the objects that several operations share.
@@ -82,11 +82,13 @@ function describeGroup(document: OpenApi, { title, tags }: OperationGroup): stri
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation, tag: operation.tags[0] ?? '' })),
   )
-  const strange = operations.find(({ tag }) => !groupedTags.includes(tag))
-  if (strange)
-    throw new Error(`Cannot describe ${strange.path}: put its tag "${strange.tag}" into a group of tools/reference/api`)
+  const ungroupedOperation = operations.find(({ tag }) => !groupedTags.includes(tag))
+  if (ungroupedOperation)
+    throw new Error(
+      `Cannot describe ${ungroupedOperation.path}: put its tag "${ungroupedOperation.tag}" into a group of tools/reference/api`,
+    )
   const tagOperations = tags.flatMap(tag => operations.filter(operation => operation.tag === tag))
-  return formatPage(title, [intro, ...tagOperations.flatMap(describeOperation)])
+  return formatPage(title, [introduction, ...tagOperations.flatMap(describeOperation)])
 }
 
 interface ListedOperation {
@@ -121,9 +123,9 @@ function describeOperation({ path, method, operation }: ListedOperation): readon
 }
 
 function describeContent(title: string, content: Content | undefined): readonly string[] {
-  return Object.entries(content ?? {}).flatMap(([media, { schema }]) => {
-    const head = `**${title}**, \`${media}\`${schema && !schema.properties ? `: ${describeType(schema)}` : ''}`
-    return [head, ...(schema?.properties ? [describeMembers(schema)] : [])]
+  return Object.entries(content ?? {}).flatMap(([mediaType, { schema }]) => {
+    const heading = `**${title}**, \`${mediaType}\`${schema && !schema.properties ? `: ${describeType(schema)}` : ''}`
+    return [heading, ...(schema?.properties ? [describeMembers(schema)] : [])]
   })
 }
 

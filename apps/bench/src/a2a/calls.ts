@@ -45,7 +45,7 @@ export async function probeCalls(options: ProbeOptions): Promise<readonly Figure
 function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
   const { method, answer, title } = kinds[kind]
   const sdk = new URL('./sdk.ts', import.meta.url)
-  const { loopback, trusted } = issuer
+  const { loopback, issuerConfig: trusted } = issuer
   const contenders: readonly Contender[] = [
     {
       name: 'Postern',
@@ -69,7 +69,7 @@ function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
     maxWarmUp: maxWarmUpPerConnection * connections,
     contenders,
     prepare: createCallMaker(issuer, method),
-    isAccepted: isCompleted,
+    isExpected: isCompleted,
     close: async () => undefined,
   }
 }

@@ -19,7 +19,7 @@ export async function openA2aCase(): Promise<BenchCase> {
     connections,
     contenders: listContenders(issuer),
     prepare: createCallMaker(issuer, 'SendMessage'),
-    isAccepted: ({ status, body }) =>
+    isExpected: ({ status, body }) =>
       status === 200 && body.includes('"result"') && !body.includes('TASK_STATE_FAILED'),
     close: issuer.close,
   }
@@ -34,7 +34,7 @@ export async function openSlowA2aCase(): Promise<BenchCase> {
     connections,
     contenders: slowContenders,
     prepare: createCallMaker(issuer, 'SendMessage', () => '/agents/slow/a2a'),
-    isAccepted: isCompleted,
+    isExpected: isCompleted,
     close: issuer.close,
   }
 }
@@ -49,7 +49,7 @@ const onDisk = {
   entry: sdk,
 } as const
 
-function listContenders({ loopback, trusted }: Issuer): readonly Contender[] {
+function listContenders({ loopback, issuerConfig: trusted }: Issuer): readonly Contender[] {
   return [
     {
       name: 'Postern, anonymous',

@@ -3,7 +3,7 @@ import { openSimulation } from '@postern/simulation'
 import { gatewayHost } from '../ours/open.ts'
 
 /** The number of callers, each of whom has a token. */
-const callers = 8
+const callerCount = 8
 
 /** The JSON-RPC endpoint of the agent that is called, unless a measurement names another one. */
 export const briefEndpoint = '/agents/brief/a2a'
@@ -12,9 +12,10 @@ const lifetimeSeconds = 6 * 3600
 
 /** The party that vouches for the callers: an ES256 key behind a JWKS address. */
 export interface Issuer extends AsyncDisposable {
+  /** The loopback port of each simulated host, by host name. */
   readonly loopback: Readonly<Record<string, number>>
   /** The issuer as the gateway's configuration names it. */
-  readonly trusted: object
+  readonly issuerConfig: object
   /** The tokens, one for each caller, valid for hours. */
   readonly tokens: readonly string[]
   close(): Promise<void>
@@ -24,11 +25,11 @@ export interface Issuer extends AsyncDisposable {
 export async function openAgentIssuer(): Promise<Issuer> {
   const { a2a, network, close } = await openSimulation()
   const audience = `https://${gatewayHost}${briefEndpoint}`
-  const mint = (_: unknown, index: number) => a2a.token({ sub: `caller-${index}`, audience, lifetimeSeconds })
+  const mintToken = (_: unknown, index: number) => a2a.token({ sub: `caller-${index}`, audience, lifetimeSeconds })
   return {
     loopback: network.loopback,
-    trusted: { ...a2a.issuerConfig, audience },
-    tokens: await Promise.all(Array.from({ length: callers }, mint)),
+    issuerConfig: { ...a2a.issuerConfig, audience },
+    tokens: await Promise.all(Array.from({ length: callerCount }, mintToken)),
     close,
     [Symbol.asyncDispose]: close,
   }

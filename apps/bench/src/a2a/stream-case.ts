@@ -16,7 +16,7 @@ export async function openStreamCase(): Promise<BenchCase> {
     connections: 64,
     contenders,
     prepare: createCallMaker(issuer, 'SendStreamingMessage', () => '/agents/pieces/a2a'),
-    isAccepted: answer => isCompleted(answer) && readTexts(answer.body).includes(pieces.join('')),
+    isExpected: answer => isCompleted(answer) && readTexts(answer.body).includes(pieces.join('')),
     close: issuer.close,
   }
 }

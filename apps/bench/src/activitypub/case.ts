@@ -20,7 +20,7 @@ export async function openActivityPubCase(): Promise<BenchCase> {
     connections: 24,
     contenders: listContenders(fediverse, keys),
     prepare: (count, variant) => prepare(count, variant === rfc9421 ? 'rfc9421' : 'cavage'),
-    isAccepted: isAccepted202,
+    isExpected: isAccepted202,
     close: async () => fediverse.close(),
   }
 }

@@ -13,13 +13,13 @@ import { Create, Service } from '@fedify/vocab'
 import { serveMeasured } from '../servers/child.ts'
 import { listenFetch } from '../servers/hono.ts'
 
-interface Setup {
+interface FedifyServerOptions {
   readonly fediversePort: number
   readonly origin: string
 }
 
-/** Fedify set up as its manual says, with its look-ups directed to the bench's own fediverse. */
-await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
+// Serves Fedify as its manual sets it up. Its look-ups go to the bench's own fediverse.
+await serveMeasured<FedifyServerOptions>(async ({ fediversePort, origin }) => {
   let handledCount = 0
   const loader = createLoader(fediversePort)
   const federation = createFederation<void>({
@@ -45,8 +45,8 @@ await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
   })
   const port = await listenFetch(request => {
     // TLS ends in front of this server, and RFC 9421 signs the whole address.
-    const secure = new Request(request.url.replace(/^http:/, 'https:'), request)
-    return federation.fetch(secure, { contextData: undefined })
+    const httpsRequest = new Request(request.url.replace(/^http:/, 'https:'), request)
+    return federation.fetch(httpsRequest, { contextData: undefined })
   })
   return { port, handled: () => handledCount }
 })
@@ -58,8 +58,8 @@ function createLoader(port: number): DocumentLoader {
     const { host, pathname } = new URL(url)
     if (!host.endsWith('.test')) return preloaded(url)
     const request = get({ host: '127.0.0.1', port, path: pathname, headers: { host } })
-    const [answer] = (await once(request, 'response')) as [IncomingMessage]
-    if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`)
-    return { contextUrl: null, documentUrl: url, document: await json(answer) }
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    if (response.statusCode !== 200) throw new Error(`${url} answered ${response.statusCode}`)
+    return { contextUrl: null, documentUrl: url, document: await json(response) }
   }
 }

@@ -4,8 +4,8 @@ import { toAgentFigures } from './figures.ts'
 
 test('toAgentFigures() assigns the figures of 100,000 agents to their targets, and compares calls within each round', () => {
   const figures = toAgentFigures([
-    { agents: 10, startedGateways: [{ startMs: 900, cpuMs: 700, rss: 120e6 }], calls: [400, 800] },
-    { agents: 100_000, startedGateways: [{ startMs: 4_700, cpuMs: 5_100, rss: 405e6 }], calls: [440, 880] },
+    { agents: 10, startedGateways: [{ startMs: 900, cpuMs: 700, rssBytes: 120e6 }], calls: [400, 800] },
+    { agents: 100_000, startedGateways: [{ startMs: 4_700, cpuMs: 5_100, rssBytes: 405e6 }], calls: [440, 880] },
   ])
   expect(figures.map(({ name, value, referenceValue, ratio }) => [name, value, referenceValue, ratio])).toEqual([
     ['start, 10 agents', 0.9, undefined, undefined],

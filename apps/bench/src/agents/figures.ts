@@ -34,7 +34,7 @@ function toFigures(
   first: AgentReadings | undefined,
 ): readonly Figure[] {
   const startOf = ({ startMs }: ListeningGateway) => startMs / 1_000
-  const memoryOf = ({ rss }: ListeningGateway) => rss / 1e6
+  const memoryOf = ({ rssBytes }: ListeningGateway) => rssBytes / 1e6
   const micros = (callMicros: number) => callMicros
   const title = { case: 'Agents' }
   const name = (measure: string, { row }: Aim) => ({

@@ -95,7 +95,7 @@ export function pickAgent(callNumber: number, agents: number): number {
 async function measureCalls(gateway: LaunchedGateway, requests: readonly Uint8Array[]): Promise<number> {
   const expected = (await gateway.countEndedMessages()) + requests.length
   const cpuMsBefore = gateway.readUsage().cpuMs
-  await saturateServer({ port: gateway.port, connections, requests, isAccepted: isCompleted }, 600)
+  await saturateServer({ port: gateway.port, connections, requests, isExpected: isCompleted }, 600)
   while ((await gateway.countEndedMessages()) < expected) await pauseFor(20)
   return ((gateway.readUsage().cpuMs - cpuMsBefore) * 1_000) / requests.length
 }

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
-import { pairWithEarlier } from './pairs.ts'
+import { pairWithEarlierCommit } from './pairs.ts'
 
-const [presentEntry, earlierEntry, agentFile] = [
+const [currentEntry, earlierEntry, agentFile] = [
   'file:///now/gateway.ts',
   'file:///then/gateway.ts',
   'file:///now/agent.ts',
 ].map(text => new URL(text)) as [URL, URL, URL]
-const earlier: EarlierTree = {
+const earlierTree: EarlierTree = {
   commit: 'abc123',
-  findEntry: file => (file.href === presentEntry.href ? earlierEntry : undefined),
+  findEntry: file => (file.href === currentEntry.href ? earlierEntry : undefined),
   remove: async () => undefined,
 }
 
-test('pairWithEarlier() lists the server of the earlier commit after the present one', () => {
-  const present = { name: 'Postern', note: 'durable', entry: presentEntry, setup: { tree: {} } }
-  expect(pairWithEarlier([present], earlier)).toEqual([
-    present,
+test('pairWithEarlierCommit() lists the server of the earlier commit after the current one', () => {
+  const currentContender = { name: 'Postern', note: 'durable', entry: currentEntry, setup: { tree: {} } }
+  expect(pairWithEarlierCommit([currentContender], earlierTree)).toEqual([
+    currentContender,
     {
       name: 'Postern, abc123',
       note: 'the same at abc123',
@@ -28,8 +28,8 @@ test('pairWithEarlier() lists the server of the earlier commit after the present
   ])
 })
 
-test('pairWithEarlier() omits servers that the earlier commit lacks, or cannot run without a missing file', () => {
+test('pairWithEarlierCommit() omits a server whose entry or required file the earlier commit lacks', () => {
   const unknownContender = { name: 'new case', note: '', entry: agentFile }
-  const incompleteContender = { name: 'new agent', note: '', entry: presentEntry, requiredFiles: [agentFile] }
-  expect(pairWithEarlier([unknownContender, incompleteContender], earlier)).toEqual([])
+  const incompleteContender = { name: 'new agent', note: '', entry: currentEntry, requiredFiles: [agentFile] }
+  expect(pairWithEarlierCommit([unknownContender, incompleteContender], earlierTree)).toEqual([])
 })

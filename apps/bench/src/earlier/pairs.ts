@@ -11,7 +11,7 @@ type ComparableServer = Pick<Contender, 'name' | 'note' | 'entry' | 'requiredFil
 const ratioBound: Bound = { atLeast: 0.97 }
 
 /** Pairs each server with the same one of the earlier commit, if that commit has it. */
-export function pairWithEarlier<Server extends ComparableServer>(
+export function pairWithEarlierCommit<Server extends ComparableServer>(
   servers: readonly Server[],
   earlier: EarlierTree,
 ): readonly (Server & { readonly referenceName?: string; readonly aim?: Bound })[] {
@@ -31,5 +31,5 @@ export function pairWithEarlier<Server extends ComparableServer>(
  * Returns the case with only our own servers, each compared with the one of the earlier commit. It has no contenders if that commit has none of them.
  */
 export function compareWithEarlier(benchCase: BenchCase, earlier: EarlierTree): BenchCase {
-  return { ...benchCase, contenders: pairWithEarlier(benchCase.contenders.filter(isOurs), earlier) }
+  return { ...benchCase, contenders: pairWithEarlierCommit(benchCase.contenders.filter(isOurs), earlier) }
 }

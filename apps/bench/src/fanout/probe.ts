@@ -1,7 +1,7 @@
 // Measures the delivery of one post to a thousand inboxes.
 import { nodeFlags } from 'postern/launch'
 import { rows } from '../aims/rows.ts'
-import { pairWithEarlier } from '../earlier/pairs.ts'
+import { pairWithEarlierCommit } from '../earlier/pairs.ts'
 import type { SendingServer } from '../harness/senders.ts'
 import { raceSenders } from '../harness/senders.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
@@ -38,7 +38,7 @@ export function probeFanout(options: ProbeOptions): Promise<readonly Figure[]> {
   const race = {
     title: 'Fan-out',
     unit: 'deliveries',
-    senders: earlier ? pairWithEarlier(senders.slice(0, 1), earlier) : senders,
+    senders: earlier ? pairWithEarlierCommit(senders.slice(0, 1), earlier) : senders,
     sink: new URL('./sink.ts', import.meta.url),
     setup: { count: inboxes },
     warmUps: Math.ceil(warmUp / inboxes),

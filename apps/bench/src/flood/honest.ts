@@ -44,11 +44,11 @@ export async function measureHonest(
 export async function measureAccepted({ traffic, gateway }: HonestTraffic, count: number) {
   const requests = await traffic.prepare(count)
   const sampleBefore = await gateway.sample()
-  const { acceptedCount, seconds } = await saturateServer(loadOf(gateway, requests))
+  const { expectedCount: acceptedCount, seconds } = await saturateServer(loadOf(gateway, requests))
   const { cpu } = await settleServer(gateway, sampleBefore.handled + acceptedCount)
   return { perSecond: acceptedCount / seconds, cpuMicros: (cpu - sampleBefore.cpu) / acceptedCount }
 }
 
 function loadOf({ port }: ServerProcess, requests: readonly Uint8Array[]) {
-  return { port, connections, requests, isAccepted: isAccepted202 }
+  return { port, connections, requests, isExpected: isAccepted202 }
 }

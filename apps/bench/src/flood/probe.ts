@@ -49,7 +49,7 @@ export async function probeFlood({
   const contender = describeBenchGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forgedPorts } } })
   await using gateway = await startServer({ ...contender, core: cores?.server })
   progress(`flood: warming up with ${warmUp} messages`)
-  const load = { connections: 24, isAccepted: isAccepted202, prepare: (count: number) => traffic.prepare(count) }
+  const load = { connections: 24, isExpected: isAccepted202, prepare: (count: number) => traffic.prepare(count) }
   await warmUpServers([{ server: gateway }], load, warmUp)
   const top = await measureAccepted({ traffic, gateway }, acceptedCount)
   const stage = { traffic, gateway, flooder, perSecond: Math.round(top.perSecond * honestShare), seconds }
@@ -76,8 +76,8 @@ async function measureBeside({ kind, times }: FloodPlan, stage: Stage): Promise<
   const { flooder, gateway, seconds } = stage
   const perSecond = times * stage.perSecond
   const count = Math.ceil(perSecond * (seconds + (2 * leadMs) / 1000))
-  await orderFlood(flooder, { step: 'ready', kind, count })
-  const flooding = orderFlood(flooder, { step: 'go', port: gateway.port, perSecond })
+  await orderFlood(flooder, { step: 'prepare', kind, count })
+  const flooding = orderFlood(flooder, { step: 'send', port: gateway.port, perSecond })
   await new Promise(resolve => setTimeout(resolve, leadMs))
   const honest = await measureHonest(stage, stage)
   return { honest, ...((await flooding) as FloodResult) }
@@ -86,9 +86,9 @@ async function measureBeside({ kind, times }: FloodPlan, stage: Stage): Promise<
 /** Measures the flood alone, for a second and until the gateway is at rest. */
 async function measureRefused({ kind, times }: FloodPlan, { flooder, gateway, perSecond }: Stage): Promise<number> {
   const count = times * perSecond
-  await orderFlood(flooder, { step: 'ready', kind, count })
+  await orderFlood(flooder, { step: 'prepare', kind, count })
   const sampleBefore = await gateway.sample()
-  await orderFlood(flooder, { step: 'go', port: gateway.port, perSecond: count })
+  await orderFlood(flooder, { step: 'send', port: gateway.port, perSecond: count })
   const { cpu } = await settleServer(gateway, sampleBefore.handled)
   return (cpu - sampleBefore.cpu) / count
 }

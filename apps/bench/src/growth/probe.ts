@@ -82,7 +82,7 @@ async function measureLine(gateway: ServerProcess, traffic: Traffic, count: numb
   const requests = await traffic.prepare(count)
   const sampleBefore = await gateway.sample()
   const startedAt = performance.now()
-  await saturateServer({ port: gateway.port, connections: 24, requests, isAccepted: isAccepted202 })
+  await saturateServer({ port: gateway.port, connections: 24, requests, isExpected: isAccepted202 })
   const { cpu, doneAt } = await settleServer(gateway, sampleBefore.handled + count)
   return { cpuMicros: (cpu - sampleBefore.cpu) / count, wallMicros: ((doneAt - startedAt) * 1000) / count }
 }

@@ -32,21 +32,21 @@ export async function measureRound({ server, load, seconds }: RoundOptions): Pro
   const sampleBefore = await server.sample()
   const saturated = await saturateServer({ ...load, requests: load.requests.slice(0, -reserved) }, seconds)
   const { rss } = await server.sample()
-  const sampleAfter = await settleServer(server, sampleBefore.handled + saturated.acceptedCount)
-  const perSecond = saturated.acceptedCount / saturated.seconds
+  const sampleAfter = await settleServer(server, sampleBefore.handled + saturated.expectedCount)
+  const perSecond = saturated.expectedCount / saturated.seconds
   const pacedRate = perSecond * pacedShare
   const remainingRequests = load.requests.slice(
-    saturated.acceptedCount,
-    saturated.acceptedCount + Math.ceil((pacedRate * seconds) / 2),
+    saturated.expectedCount,
+    saturated.expectedCount + Math.ceil((pacedRate * seconds) / 2),
   )
   const paced = await paceServer({ ...load, requests: remainingRequests }, pacedRate)
-  await settleServer(server, sampleAfter.handled + paced.acceptedCount)
+  await settleServer(server, sampleAfter.handled + paced.expectedCount)
   return {
-    cpuMicros: (sampleAfter.cpu - sampleBefore.cpu) / saturated.acceptedCount,
+    cpuMicros: (sampleAfter.cpu - sampleBefore.cpu) / saturated.expectedCount,
     perSecond,
     p99: quantile(paced.latencies, 0.99),
     rss,
-    messages: saturated.acceptedCount,
+    messages: saturated.expectedCount,
   }
 }
 

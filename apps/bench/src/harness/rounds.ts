@@ -41,7 +41,7 @@ export interface BenchCase {
   readonly contenders: readonly Contender[]
   /** Prepares fresh requests, never sent before. They are made before a round, outside of the measured time. */
   prepare(count: number, variant?: string): Promise<readonly Uint8Array[]>
-  isAccepted(answer: HttpAnswer): boolean
+  isExpected(answer: HttpAnswer): boolean
   close(): Promise<void>
 }
 

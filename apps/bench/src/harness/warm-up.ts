@@ -11,7 +11,7 @@ export interface ColdServer {
 }
 
 /** The requests of a warm-up. */
-interface WarmUpLoad extends Pick<HttpLoad, 'connections' | 'isAccepted'> {
+interface WarmUpLoad extends Pick<HttpLoad, 'connections' | 'isExpected'> {
   /** Prepares fresh requests, never sent before. */
   prepare(count: number, variant?: string): Promise<readonly Uint8Array[]>
 }
@@ -38,8 +38,8 @@ export async function warmUpServers(
       requestsByVariant.set(variant, requests)
       const sampleBefore = await server.sample()
       const outcome = await saturateServer({ ...load, port: server.port, requests }, patienceSeconds)
-      await settleServer(server, sampleBefore.handled + outcome.acceptedCount)
-      rates[index] = outcome.acceptedCount / outcome.seconds
+      await settleServer(server, sampleBefore.handled + outcome.expectedCount)
+      rates[index] = outcome.expectedCount / outcome.seconds
     }
   }
   return rates

@@ -7,11 +7,12 @@ export interface HttpLoad {
   readonly port: number
   readonly connections: number
   readonly requests: readonly Uint8Array[]
-  isAccepted(answer: HttpAnswer): boolean
+  /** Returns true for the answer that the load must get; any other answer ends the measurement. */
+  isExpected(answer: HttpAnswer): boolean
 }
 
 interface LoadOutcome {
-  readonly acceptedCount: number
+  readonly expectedCount: number
   readonly seconds: number
   /** The latency of each request, ms. */
   readonly latencies: readonly number[]
@@ -57,14 +58,14 @@ async function waitUntil(dueAt: number): Promise<void> {
 type Send = (request: Uint8Array, dueAt: number) => Promise<void>
 
 async function runConnections(load: HttpLoad, drive: (send: Send) => Promise<void>): Promise<LoadOutcome> {
-  const { port, connections, isAccepted } = load
+  const { port, connections, isExpected } = load
   const openConnections = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
   const latencies: number[] = []
   const createSend =
     (connection: Connection): Send =>
     async (request, dueAt) => {
       const answer = await connection.exchange(request)
-      if (!isAccepted(answer)) throw new Error(`refused with ${answer.status}: ${answer.body.toString().slice(0, 400)}`)
+      if (!isExpected(answer)) throw new Error(`refused with ${answer.status}: ${answer.body.toString().slice(0, 400)}`)
       latencies.push(performance.now() - dueAt)
     }
   const startedAt = performance.now()
@@ -73,5 +74,5 @@ async function runConnections(load: HttpLoad, drive: (send: Send) => Promise<voi
   } finally {
     for (const connection of openConnections) connection.close()
   }
-  return { acceptedCount: latencies.length, seconds: (performance.now() - startedAt) / 1000, latencies }
+  return { expectedCount: latencies.length, seconds: (performance.now() - startedAt) / 1000, latencies }
 }

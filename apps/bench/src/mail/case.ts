@@ -44,7 +44,7 @@ async function openLetterCase(letter: About, aim: Partial<Aim>, file?: MailAttac
         requests.push(await composeRequest(simulation.mail, `${runId}-${serial++}`, file))
       return requests
     },
-    isAccepted: ({ status }) => status === 200 || status === 202,
+    isExpected: ({ status }) => status === 200 || status === 202,
     close: simulation.close,
   }
 }

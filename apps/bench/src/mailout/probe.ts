@@ -1,6 +1,6 @@
 // Measures outgoing mail to one smarthost, compared with nodemailer.
 import { nodeFlags } from 'postern/launch'
-import { pairWithEarlier } from '../earlier/pairs.ts'
+import { pairWithEarlierCommit } from '../earlier/pairs.ts'
 import type { SendingServer } from '../harness/senders.ts'
 import { raceSenders } from '../harness/senders.ts'
 import type { Figure, ProbeOptions } from '../harness/tables/figure.ts'
@@ -40,7 +40,7 @@ export function probeMailOut(options: ProbeOptions): Promise<readonly Figure[]> 
   const race = {
     title: 'Mail out',
     unit: 'mails',
-    senders: earlier ? pairWithEarlier(peers.slice(0, 1), earlier) : peers,
+    senders: earlier ? pairWithEarlierCommit(peers.slice(0, 1), earlier) : peers,
     sink: new URL('./sink.ts', import.meta.url),
     warmUps: Math.ceil(Math.min(warmUp, maxWarmUp) / count),
     rounds,

@@ -32,7 +32,7 @@ export async function probeMemory({ quick, progress }: ProbeOptions): Promise<re
   })
   const sendPosts = async (count: number) => {
     const requests = await traffic.prepare(count)
-    await saturateServer({ port: gateway.port, connections, requests, isAccepted: isAccepted202 })
+    await saturateServer({ port: gateway.port, connections, requests, isExpected: isAccepted202 })
     return count
   }
   const sizes: number[] = []

@@ -41,7 +41,7 @@ export async function probeTasks({ quick, cores, progress }: ProbeOptions): Prom
   const sendMany = async (callCount: number) => {
     for (let sentCount = 0; sentCount < callCount; sentCount += portion) {
       const requests = await makeCall(portion)
-      await saturateServer({ port: gateway.port, connections, requests, isAccepted: isCompleted })
+      await saturateServer({ port: gateway.port, connections, requests, isExpected: isCompleted })
     }
     return readSizes(gateway, data)
   }

@@ -53,7 +53,7 @@ export async function openMix(): Promise<Mix> {
       default_agent: 'brief',
       limits: unreachableLimits,
       email: { intake: { secret: benchIntakeSecret }, budgets: devBudgets },
-      a2a: { auth: { issuers: [issuer.trusted] }, limits: { tasks_per_caller: 1e9, open_tasks_per_caller: 1e9 } },
+      a2a: { auth: { issuers: [issuer.issuerConfig] }, limits: { tasks_per_caller: 1e9, open_tasks_per_caller: 1e9 } },
       web: { enabled: true, auth: webAuth, limits: webLimits },
       network: { dns: simulation.network.dns, loopback: { ...traffic.fediverse.loopback, ...issuer.loopback } },
     },

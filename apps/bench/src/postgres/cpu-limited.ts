@@ -20,11 +20,11 @@ const connections = 32
 const callsPerSecond = 300
 
 export const limitedPlans: readonly PostgresPlan[] = [
-  { name: 'one gateway', note: '', gateways: 1, schema: 'held1' },
+  { name: 'one gateway', note: '', gatewayCount: 1, schema: 'held1' },
   {
     name: 'two gateways',
     note: '',
-    gateways: 2,
+    gatewayCount: 2,
     schema: 'held2',
     referenceName: 'one gateway',
     ...rows.twoLimitedGateways,
@@ -32,7 +32,7 @@ export const limitedPlans: readonly PostgresPlan[] = [
   {
     name: 'four gateways',
     note: '',
-    gateways: 4,
+    gatewayCount: 4,
     schema: 'held4',
     referenceName: 'one gateway',
     ...rows.fourLimitedGateways,
@@ -52,9 +52,9 @@ export async function probeHeldGateways(options: ProbeOptions): Promise<readonly
   const contenders: PostgresContender[] = []
   for (const plan of limitedPlans) {
     // The groups outlive the gateways in them.
-    const shares = Array.from({ length: plan.gateways }, () => resources.use(openCpuShare(share)))
+    const shares = Array.from({ length: plan.gatewayCount }, () => resources.use(openCpuShare(share)))
     const store = `postgres:///postgres?host=${cluster.directory}&port=${cluster.port}&user=postern&schema=${plan.schema}`
-    const servers = await startGateways(plan.gateways, { store }, resources, cores?.load)
+    const servers = await startGateways(plan.gatewayCount, { store }, resources, cores?.load)
     progress(`postgres-held: warming up ${plan.name}`)
     await warmUpGateways(servers, makeCalls, { count: warmUp, connections })
     for (const [index, { pid }] of servers.entries()) shares[index]?.hold(pid)

@@ -57,7 +57,7 @@ async function openContender(
   return {
     name: `${numbers[gateways - 1]} gateway${gateways > 1 ? 's' : ''}`,
     note: `${atOnce} at once of each gateway`,
-    gateways,
+    gatewayCount: gateways,
     servers: await startGateways(gateways, { store, agents }, resources),
     ...(gateways > 1 && { referenceName: 'one gateway' }),
   }

@@ -18,7 +18,7 @@ const limits = { open_tasks_per_caller: 1_000_000, tasks_per_caller: 1_000_000_0
 export interface PostgresPlan extends Partial<Aim> {
   readonly name: string
   readonly note: string
-  readonly gateways: number
+  readonly gatewayCount: number
   /** The schema of their database; absent for SQLite. */
   readonly schema?: string
   /** The name of the plan that it is compared with. */
@@ -89,7 +89,7 @@ export async function measureRate(
   const startedAt = performance.now()
   const saturate = ({ port }: ServerProcess, serverIndex: number) => {
     const requests = calls.filter((_, index) => index % servers.length === serverIndex)
-    return saturateServer({ port, connections, requests, isAccepted: isCompleted }, 600)
+    return saturateServer({ port, connections, requests, isExpected: isCompleted }, 600)
   }
   await Promise.all(servers.map(saturate))
   const seconds = (performance.now() - startedAt) / 1_000

@@ -9,14 +9,14 @@ import { measureRate, startCluster, startGateways, toPostgresFigures, warmUpGate
 
 const title = 'PostgreSQL'
 /** The number of concurrent calls, spread over the gateways. */
-const atOnce = 64
+const concurrentCalls = 64
 
 const plans: readonly PostgresPlan[] = [
-  { name: 'SQLite', note: 'one gateway, its store in a file', gateways: 1 },
+  { name: 'SQLite', note: 'one gateway, its store in a file', gatewayCount: 1 },
   {
     name: 'one gateway',
     note: 'at a PostgreSQL server on this machine, by its socket',
-    gateways: 1,
+    gatewayCount: 1,
     schema: 'one',
     referenceName: 'SQLite',
     aim: { atLeast: 0.6 },
@@ -24,22 +24,22 @@ const plans: readonly PostgresPlan[] = [
   {
     name: 'two gateways',
     note: 'at one database',
-    gateways: 2,
+    gatewayCount: 2,
     schema: 'two',
     referenceName: 'one gateway',
   },
   {
     name: 'four gateways',
     note: 'at one database',
-    gateways: 4,
+    gatewayCount: 4,
     schema: 'four',
     referenceName: 'one gateway',
   },
 ]
 
 /**
- * Measures A2A calls per second through whole gateways, each answered in the call and durable, in turns: SQLite, and PostgreSQL with an increasing
- * number of gateways.
+ * Measures the rate of durable A2A calls through whole gateways. The rounds alternate between SQLite and PostgreSQL with one, two and four
+ * gateways.
  */
 export async function probePostgres({ rounds, warmUp, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
   process.env.PGPASSWORD = password
@@ -47,19 +47,19 @@ export async function probePostgres({ rounds, warmUp, quick, progress }: ProbeOp
   const cluster = await startCluster(resources)
   const makeCalls = createCallMaker(resources.use(await openAgentIssuer()), 'SendMessage')
   const contenders: PostgresContender[] = []
-  const urlOf = (schema: string) =>
+  const createSchemaUrl = (schema: string) =>
     `postgres:///postgres?host=${cluster.directory}&port=${cluster.port}&user=postern&schema=${schema}`
   for (const plan of plans) {
-    const store = plan.schema && { store: urlOf(plan.schema) }
-    const servers = await startGateways(plan.gateways, { ...store }, resources)
+    const storeSetting = plan.schema && { store: createSchemaUrl(plan.schema) }
+    const servers = await startGateways(plan.gatewayCount, { ...storeSetting }, resources)
     progress(`postgres: warming up ${plan.name}`)
-    await warmUpGateways(servers, makeCalls, { count: warmUp, connections: atOnce / servers.length })
+    await warmUpGateways(servers, makeCalls, { count: warmUp, connections: concurrentCalls / servers.length })
     contenders.push({ ...plan, servers })
   }
   const count = quick ? 500 : 2_000
   const rates = await measureInterleaved(contenders, { title: 'postgres', rounds, progress }, async ({ servers }) =>
-    measureRate(servers, await makeCalls(count), atOnce / servers.length),
+    measureRate(servers, await makeCalls(count), concurrentCalls / servers.length),
   )
-  const description = `A2A calls, ${atOnce} at once, answered by an agent, durable`
+  const description = `A2A calls, ${concurrentCalls} at once, answered by an agent, durable`
   return toPostgresFigures(plans, rates, { title, what: description })
 }

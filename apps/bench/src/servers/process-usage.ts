@@ -6,7 +6,7 @@ export interface Usage {
   /** The CPU time of all its threads, ms; NaN if the system does not report it. */
   readonly cpuMs: number
   /** The resident memory, bytes; NaN if the system does not report it. */
-  readonly rss: number
+  readonly rssBytes: number
 }
 
 /**
@@ -18,14 +18,14 @@ export function readProcessUsage(pid: number): Usage {
     const threadNanos = readdirSync(`/proc/${pid}/task`).map(thread =>
       Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
     )
-    return { cpuMs: threadNanos.reduce((sum, nanos) => sum + nanos, 0) / 1e6, rss: readMemoryField(pid, 'VmRSS') }
+    return { cpuMs: threadNanos.reduce((sum, nanos) => sum + nanos, 0) / 1e6, rssBytes: readMemoryField(pid, 'VmRSS') }
   } catch {
-    return { cpuMs: Number.NaN, rss: Number.NaN }
+    return { cpuMs: Number.NaN, rssBytes: Number.NaN }
   }
 }
 
 /** Reads one field of a process's memory in `/proc`, bytes: `VmRSS`, `VmHWM`. @throws Error where there is no such file */
-export function readMemoryField(pid: number, name: string): number {
+export function readMemoryField(pid: number, fieldName: string): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
+  return Number(new RegExp(`${fieldName}:\\s+(\\d+)`).exec(status)?.[1]) * 1024
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Aim } from '../aims/rows.ts'
 import { rows } from '../aims/rows.ts'
-import { pairWithEarlier } from '../earlier/pairs.ts'
+import { pairWithEarlierCommit } from '../earlier/pairs.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
 import type { Contender } from '../harness/rounds.ts'
 import { gatewayHost } from '../ours/open.ts'
@@ -98,7 +98,7 @@ const configs = { start: productionConfig, dev: devConfig }
 /** Lists our own starters first, then peers; or only our own and those of an earlier commit, which has no built package. */
 export function listStartContenders(earlier: EarlierTree | undefined): readonly StartContender[] {
   if (!earlier) buildProgram()
-  const posternPrograms = earlier ? pairWithEarlier(programs, earlier) : [...packaged, ...programs]
+  const posternPrograms = earlier ? pairWithEarlierCommit(programs, earlier) : [...packaged, ...programs]
   const posternStarters = posternPrograms.map(program => ({ ...program, start: () => startPostern(program) }))
   return earlier
     ? posternStarters

@@ -39,7 +39,7 @@ export async function measureStarts(
       ...(aim && { aim }),
       startMs: median(launched.map(({ startMs }) => startMs)),
       cpuMs: median(launched.map(({ cpuMs }) => cpuMs)),
-      rss: median(launched.map(({ rss }) => rss)),
+      rssBytes: median(launched.map(({ rssBytes }) => rssBytes)),
       ratio: medianRatio(baseline, launched, ({ startMs }) => startMs),
       cpuRatio: medianRatio(baseline, launched, ({ cpuMs }) => cpuMs),
       referenceMs: median(baseline.map(({ startMs }) => startMs)),
@@ -50,14 +50,14 @@ export async function measureStarts(
 const headings = ['start', 'to listening, ms', 'reference', 'reference ÷ it', 'CPU ms', 'reference ÷ it', 'RSS MB']
 
 export function formatStarts(lines: readonly StartLine[]): string {
-  const rows = lines.map(({ name, startMs, referenceMs, ratio, cpuMs, cpuRatio, rss }, index) => [
+  const rows = lines.map(({ name, startMs, referenceMs, ratio, cpuMs, cpuRatio, rssBytes }, index) => [
     name,
     startMs.toFixed(0),
     index === 0 ? '' : referenceMs.toFixed(0),
     index === 0 ? 'ours' : ratio.toFixed(2),
     cpuMs.toFixed(0),
     index === 0 ? 'ours' : cpuRatio.toFixed(2),
-    (rss / 1e6).toFixed(0),
+    (rssBytes / 1e6).toFixed(0),
   ])
   const notes = lines.map(({ name, note }) => `  ${name}: ${note}`)
   return [formatColumns([headings, ...rows], 1), '', aims, ...notes].join('\n')
@@ -67,7 +67,9 @@ export function formatStarts(lines: readonly StartLine[]): string {
 export function listStartAims(lines: readonly StartLine[]) {
   const packaged = lines.find(({ name }) => name === packagedName)
   const figuresWithAim = lines.flatMap(({ row, aim, ratio }) => (row && aim ? [{ row, aim, ratio }] : []))
-  return packaged ? [...figuresWithAim, { ...rows.startMemory, value: packaged.rss / 1e6, unit: 'MB' }] : figuresWithAim
+  return packaged
+    ? [...figuresWithAim, { ...rows.startMemory, value: packaged.rssBytes / 1e6, unit: 'MB' }]
+    : figuresWithAim
 }
 
 const aims = `Aims: "${packagedName}" takes ${formatBound(rows.start.aim)} times the reference server’s time to listen, and then ${formatBound(rows.startMemory.aim)} MB.`

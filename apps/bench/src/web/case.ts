@@ -25,7 +25,7 @@ export async function openWebCase(): Promise<BenchCase> {
     connections: 24,
     contenders,
     prepare: async count => Array.from({ length: count }, () => formatQuestion(`${runId}-${serial++}`)),
-    isAccepted: ({ status, body }) => status === 200 && body.includes('"RUN_FINISHED"') && body.includes('"ok"'),
+    isExpected: ({ status, body }) => status === 200 && body.includes('"RUN_FINISHED"') && body.includes('"ok"'),
     close: async () => undefined,
   }
 }

@@ -8,14 +8,14 @@ import { createAnswerMask } from './answer-mask.ts'
 
 const secret = 'first-secret'
 
-function openApp(run: () => Promise<Response>, { isExport }: { readonly isExport?: true } = {}) {
+function openApp(run: () => Promise<Response>, { isUnmasked }: { readonly isUnmasked?: true } = {}) {
   const operation = defineOperation({
     id: 'tell',
     method: 'GET',
     path: '/tell',
     summary: 'Tells.',
     task: 'tell',
-    ...(isExport && { isExport }),
+    ...(isUnmasked && { isUnmasked }),
   })
   const mask = createAnswerMask(createSecretMask([secret]))
   const router = createOperationRouter([handleOperation(operation, run)], { authenticate: (_, next) => next(), mask })
@@ -54,5 +54,5 @@ test('a refusal masks a secret that the request quotes', async () => {
 test('the gateway masks secrets in raw responses, except in exports', async () => {
   const respond = async () => new Response(`data: ${secret}\n\n`)
   expect(await (await openApp(respond).request()).text()).toBe('data: (set)\n\n')
-  expect(await (await openApp(respond, { isExport: true }).request()).text()).toBe(`data: ${secret}\n\n`)
+  expect(await (await openApp(respond, { isUnmasked: true }).request()).text()).toBe(`data: ${secret}\n\n`)
 })

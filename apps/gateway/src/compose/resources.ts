@@ -311,7 +311,7 @@ async function openConfiguredStore(
   if (isPostgresUrl(store)) {
     const { openPostgresStore } = await loadPostgres()
     const workerOptions = hasRole({ roles }, 'worker') && !isReadOnly ? { holder } : {}
-    const accessOptions = isReadOnly ? { readsOnly: isReadOnly } : { changesTables: mayMigrate }
+    const accessOptions = isReadOnly ? { readsOnly: isReadOnly } : { mayMigrate }
     return openPostgresStore({ url: store, log, channels, ...workerOptions, onUnusable, bytes, ...accessOptions })
   }
   if (store !== 'sqlite') throw new ConfigError('store', 'is not a store', 'Use "sqlite" or "postgres://…".')
@@ -324,7 +324,7 @@ async function openConfiguredStore(
     channels,
     exclusive: true,
     bytes,
-    changesTables: mayMigrate,
+    mayMigrate,
   })
 }
 

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { listenHttp } from './listen.ts'
 import { cutSlowBodies } from './slow-bodies.ts'
 
-const pace = { checkIntervalMs: 500, minBytes: 1_000 }
+const pace = { checkIntervalMs: 500, minBytesPerCheck: 1_000 }
 
 async function listen(app: Hono, usedPace = pace): Promise<number> {
   const listening = await listenHttp(app, { host: '127.0.0.1', port: 0, pace: usedPace })
@@ -50,7 +50,7 @@ test('the server ends a body that never arrives with 408, even if no handler rea
 
 test('the server reads a fast enough body completely', async () => {
   // The body takes five seconds, so the server checks twice, and a busy machine may send late in between.
-  const slowPace = { checkIntervalMs: 2_000, minBytes: 1_000 }
+  const slowPace = { checkIntervalMs: 2_000, minBytesPerCheck: 1_000 }
   expect(await sendSlowly(await listen(echoSize(), slowPace), 1_000)).toContain('took 100000')
 })
 

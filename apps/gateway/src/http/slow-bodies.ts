@@ -5,11 +5,11 @@ export interface MinPace {
   /** The time between two checks, ms. */
   readonly checkIntervalMs: number
   /** The least number of bytes that must arrive between two checks, unless the body ends. */
-  readonly minBytes: number
+  readonly minBytesPerCheck: number
 }
 
-/** The default progress, 3 KiB per second. A phone on its slowest network sends faster. */
-const defaultPace: MinPace = { checkIntervalMs: 4_000, minBytes: 12 * 1024 }
+/** The default pace, 3 KiB per second. Even a phone on the slowest network sends faster. */
+const defaultPace: MinPace = { checkIntervalMs: 4_000, minBytesPerCheck: 12 * 1024 }
 
 interface BodyProgress {
   readonly response: ServerResponse
@@ -18,7 +18,7 @@ interface BodyProgress {
 }
 
 /** Answers 408 and closes the connection when a body arrives too slowly. A body that waits for the gateway to read it is not slow. */
-export function cutSlowBodies(server: Server, { checkIntervalMs, minBytes }: MinPace = defaultPace): void {
+export function cutSlowBodies(server: Server, { checkIntervalMs, minBytesPerCheck }: MinPace = defaultPace): void {
   const openBodies = new Map<IncomingMessage, BodyProgress>()
 
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
@@ -32,11 +32,11 @@ export function cutSlowBodies(server: Server, { checkIntervalMs, minBytes }: Min
   function checkBodies(): void {
     for (const [request, progress] of openBodies) {
       const bytesRead = request.socket.bytesRead
-      const isUnread = request.readableLength > 0 || request.complete
-      const isSlow = progress.bytesAtLastCheck !== undefined && bytesRead - progress.bytesAtLastCheck < minBytes
-      if (!isUnread && isSlow) endRequest(request, progress.response)
+      const expectsNoBytes = request.readableLength > 0 || request.complete
+      const isSlow = progress.bytesAtLastCheck !== undefined && bytesRead - progress.bytesAtLastCheck < minBytesPerCheck
+      if (!expectsNoBytes && isSlow) endRequest(request, progress.response)
       // Nothing arrives while the gateway does not read, so the next check begins a new measurement.
-      progress.bytesAtLastCheck = isUnread ? undefined : bytesRead
+      progress.bytesAtLastCheck = expectsNoBytes ? undefined : bytesRead
     }
   }
 

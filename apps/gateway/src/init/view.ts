@@ -8,18 +8,18 @@ import { askForProject, describeProject, writeProject } from './project.ts'
 
 export async function initProject(
   folder: string,
-  givenAnswers: AnswersFromFlags,
+  answersFromFlags: AnswersFromFlags,
   { print }: Pick<Output, 'print'>,
 ): Promise<void> {
   const { stdin: input, stdout: output } = process
-  const answers = await askForProject(givenAnswers, { input, output })
-  const directory = resolve(folder)
+  const answers = await askForProject(answersFromFlags, { input, output })
+  const projectFolder = resolve(folder)
   const { dependency, tarball } = findOwnPackage()
   const files = describeProject(answers, { dependency })
-  writeProject(directory, files)
-  if (tarball !== undefined) copyFileSync(tarball, join(directory, basename(tarball)))
+  writeProject(projectFolder, files)
+  if (tarball !== undefined) copyFileSync(tarball, join(projectFolder, basename(tarball)))
   const steps = [
-    ...(directory === process.cwd() ? [] : [`cd ${relative(process.cwd(), directory)}`]),
+    ...(projectFolder === process.cwd() ? [] : [`cd ${relative(process.cwd(), projectFolder)}`]),
     'npm install',
     'npm test',
     'npm run dev',

@@ -5,8 +5,8 @@ import { maskRecords } from './masked-records.ts'
 import { createSecretMask } from './secret-mask.ts'
 import { listSecretTexts } from './secret-settings.ts'
 
-test('the record of a fetch keeps its document for a replay, and masks only whole secrets', async () => {
-  const tree = {
+test('the record of a fetch masks whole secrets, and keeps its other text for a replay', async () => {
+  const settings = {
     store: 'postgres://db.example/postern',
     agents: {
       a: {
@@ -18,13 +18,13 @@ test('the record of a fetch keeps its document for a replay, and masks only whol
   }
   const references = [['store'], ['agents', 'a', 'url']]
   const recordedLookups: Lookup[] = []
-  const requestedUrls: string[] = []
+  const requestedKeys: string[] = []
   const store = maskRecords(
     {
       noteLookup: (lookup: Lookup) => void recordedLookups.push(lookup),
-      findLookup: async (key: string) => void requestedUrls.push(key),
+      findLookup: async (key: string) => void requestedKeys.push(key),
     } as unknown as GatewayStore,
-    createSecretMask(listSecretTexts({ tree, references })),
+    createSecretMask(listSecretTexts({ tree: settings, references })),
   )
   const url = 'https://github.com/acme/postern/issues?with=large-model'
   const answer = {
@@ -38,5 +38,5 @@ test('the record of a fetch keeps its document for a replay, and masks only whol
   expect(recordedLookups).toEqual([
     { key: url, at: 1, answer: { ...answer, headers: { ...answer.headers, 'x-echo': '(set)' } } },
   ])
-  expect(requestedUrls).toEqual([url])
+  expect(requestedKeys).toEqual([url])
 })

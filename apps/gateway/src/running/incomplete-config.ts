@@ -42,7 +42,9 @@ export function readIncompleteConfig({
     config: config ?? tree,
     reasons: missingSettings.map(({ path: settingPath, problem }) => ({
       path: settingPath,
-      reason: generatedKeys.has(settingPath.join('.')) ? `(dev mode makes it up: ${problem})` : `(missing: ${problem})`,
+      reason: generatedKeys.has(settingPath.join('.'))
+        ? `(dev mode generates it: ${problem})`
+        : `(missing: ${problem})`,
     })),
     faults: [...missingErrors, ...faults.filter(({ key }) => !missingErrors.some(error => error.key === key))],
   }

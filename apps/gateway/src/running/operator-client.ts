@@ -6,7 +6,7 @@ import type { ConfigFile } from '../config/read-config.ts'
 import { parseDevConfig } from '../dev/dev-configs.ts'
 import type { RunFile } from '../system/run/run-file.ts'
 import { findRunFile } from '../system/run/run-file.ts'
-import { isProvenRun } from '../system/run/run-proof.ts'
+import { verifyRun } from '../system/run/run-proof.ts'
 import { readOperatorToken } from './run.ts'
 import { openStoredClient } from './stored-client.ts'
 
@@ -38,5 +38,5 @@ export function findDataLocation(file: ConfigFile): DataLocation {
  */
 async function findAnsweringGateway(file: ConfigFile): Promise<RunFile | undefined> {
   const run = findRunFile(resolve(file.baseDir, parseDevConfig(file).data))
-  return run && (await isProvenRun(run)) ? run : undefined
+  return run && (await verifyRun(run)) ? run : undefined
 }

@@ -7,23 +7,28 @@ import { openOperatorClient } from './operator-client.ts'
 
 const forgetRequest = { body: { address: 'nobody@sender.test', leave_files: undefined } }
 
-/** Opens the data of a gateway that has stopped, whose agent counts its closings. */
+/** Opens the data of a stopped gateway. The agent writes one letter to a file each time it is closed. */
 async function openStoppedGateway(overrides: Readonly<Record<string, unknown>> = {}) {
   const gateway = await openTestGateway()
   await gateway.close()
-  const [agent, closed] = ['agent.mjs', 'closed'].map(name => join(gateway.dataDir, name)) as [string, string]
+  const [agentFile, closingsFile] = ['agent.mjs', 'closed'].map(name => join(gateway.dataDir, name)) as [string, string]
   writeFileSync(
-    agent,
+    agentFile,
     `import { appendFileSync } from 'node:fs'
     export const handle = () => 'hello'
-    export const close = () => appendFileSync(${JSON.stringify(closed)}, 'x')`,
+    export const close = () => appendFileSync(${JSON.stringify(closingsFile)}, 'x')`,
   )
-  const tree = describeTestConfig(gateway.simulation, gateway.dataDir, {
-    agents: { echo: { use: agent } },
+  const config = describeTestConfig(gateway.simulation, gateway.dataDir, {
+    agents: { echo: { use: agentFile } },
     ...overrides,
   })
-  const client = await openOperatorClient({ tree, baseDir: gateway.dataDir, missingSettings: [], path: undefined })
-  return { client, countClosings: () => (existsSync(closed) ? readFileSync(closed, 'utf8').length : 0) }
+  const client = await openOperatorClient({
+    tree: config,
+    baseDir: gateway.dataDir,
+    missingSettings: [],
+    path: undefined,
+  })
+  return { client, countClosings: () => (existsSync(closingsFile) ? readFileSync(closingsFile, 'utf8').length : 0) }
 }
 
 test('consecutive commands that write share the open agents', async () => {

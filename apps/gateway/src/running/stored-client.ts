@@ -69,6 +69,6 @@ interface OpenedStore {
   readonly isReadOnly: boolean
 }
 
-function isReading({ method, isReading: readsOnly }: ApiOperation, body: unknown): boolean {
-  return readsOnly?.(body) ?? method === 'GET'
+function isReading({ method, isReadOnly }: ApiOperation, body: unknown): boolean {
+  return isReadOnly?.(body) ?? method === 'GET'
 }

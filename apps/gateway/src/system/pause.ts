@@ -1,7 +1,7 @@
-// Waits by the clock of the machine.
+// Waits for real time to pass.
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Resolves after a time, or as soon as the signal aborts. */
+/** Resolves after `ms` milliseconds, or as soon as the signal aborts. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, signal && { signal })

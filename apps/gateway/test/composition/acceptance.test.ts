@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import { openModelServer, replyWith, respondWithToolCall } from '@postern/agents/test-model-server'
 import { plainTextOf } from '@postern/message'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -22,10 +22,10 @@ beforeAll(async () => {
   model = await openModelServer(({ body }) => {
     const { role, content } = body.messages.at(-1) ?? {}
     const lastText = String(content)
-    if (/^I am triage\./m.test(String(body.messages[0]?.content))) return call('navigate_to_refunds', {})
+    if (/^I am triage\./m.test(String(body.messages[0]?.content))) return respondWithToolCall('navigate_to_refunds', {})
     if (role === 'tool') return replyWith('The money is on its way')
-    if (lastText.includes('please')) return call('refund', { order: '17' })
-    return lastText.includes('stock') ? call('navigate_to_stock', {}) : replyWith('Which order is it?')
+    if (lastText.includes('please')) return respondWithToolCall('refund', { order: '17' })
+    return lastText.includes('stock') ? respondWithToolCall('navigate_to_stock', {}) : replyWith('Which order is it?')
   })
   const agentConfig = {
     use: 'swarm',

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import { openModelServer, replyWith, respondWithToolCall } from '@postern/agents/test-model-server'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
@@ -27,10 +27,10 @@ beforeAll(async () => {
   process.env.TILL = tillFile
   model = await openModelServer(({ body: { messages } }) => {
     const { role, content } = messages.at(-1) ?? {}
-    if (/^I am triage\./m.test(String(messages[0]?.content))) return call('navigate_to_refunds', {})
-    if (role !== 'tool') return call('consult', { order: '17' })
+    if (/^I am triage\./m.test(String(messages[0]?.content))) return respondWithToolCall('navigate_to_refunds', {})
+    if (role !== 'tool') return respondWithToolCall('consult', { order: '17' })
     if (String(content).includes('refunded')) return replyWith('The money for your lamp is on its way.')
-    return call('refund', { order: '17' })
+    return respondWithToolCall('refund', { order: '17' })
   })
   const agentConfig = {
     use: 'swarm',

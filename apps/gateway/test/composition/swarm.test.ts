@@ -1,5 +1,5 @@
 import type { ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import { openModelServer, replyWith, respondWithToolCall } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
@@ -10,10 +10,10 @@ let passing: ModelServer
 
 beforeAll(async () => {
   model = await openModelServer(({ body }) =>
-    body.messages.at(-1)?.role === 'user' ? call('navigate_to_far', {}) : replyWith('Never heard'),
+    body.messages.at(-1)?.role === 'user' ? respondWithToolCall('navigate_to_far', {}) : replyWith('Never heard'),
   )
   passing = await openModelServer(({ body }) =>
-    body.tools ? call('navigate_to_other', {}) : replyWith('It ends with me.'),
+    body.tools ? respondWithToolCall('navigate_to_other', {}) : replyWith('It ends with me.'),
   )
   const agentConfig = {
     use: 'swarm',

@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OperatorGateway } from '../setup/operator-gateway.ts'
 import { openOperatorGateway } from '../setup/operator-gateway.ts'
-import { findViolations, findWide, openChromium, openSignedIn } from './console-gateway.ts'
+import { findViolations, findWideElements, openChromium, openSignedIn } from './console-gateway.ts'
 
 let operator: OperatorGateway
 let browser: Browser
@@ -106,7 +106,7 @@ test('the list of waiting calls meets WCAG 2.2 AA and fits a phone, in light and
     await show('waiting')
     await page.getByRole('region', { name: 'shop asks' }).waitFor()
     await page.getByRole('form', { name: '@bob@mastodon.test asks human' }).waitFor()
-    expect([await findWide(page), await findViolations(page)]).toEqual([[], []])
+    expect([await findWideElements(page), await findViolations(page)]).toEqual([[], []])
     await page.context().close()
   }
 })

@@ -125,7 +125,7 @@ export async function findViolations(page: Page): Promise<readonly unknown[]> {
 }
 
 /** Returns the elements that are wider than the page. */
-export function findWide(page: Page): Promise<readonly string[]> {
+export function findWideElements(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const main = document.querySelector('main')
     const boxes = [

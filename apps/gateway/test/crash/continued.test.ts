@@ -4,28 +4,34 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { PairedGateway } from '../postgres/pair.ts'
 import { makeGateway } from '../postgres/pair.ts'
-import { checkKeptMessage, checkLostMessage, deathSteps, dyingAgents, openDeathFiles } from './dying-gateway.ts'
+import {
+  checkMessageNotStored,
+  checkMessageStored,
+  crashingAgents,
+  crashPoints,
+  openCrashFiles,
+} from './dying-gateway.ts'
 
 /** Starts a gateway on a new file. It has not crashed yet. */
-async function startGateway(agent: keyof typeof dyingAgents) {
+async function startGateway(agent: keyof typeof crashingAgents) {
   const directory = mkdtempSync(join(tmpdir(), 'postern-dying-'))
   process.env.DYING_DIRECTORY = directory
-  const settings = { agents: dyingAgents, default_agent: agent }
+  const settings = { agents: crashingAgents, default_agent: agent }
   const gateway: PairedGateway = await makeGateway({ directory, name: 'gateway', settings })
   onTestFinished(async () => {
     await gateway.kill()
     rmSync(directory, { recursive: true, force: true })
   })
   await gateway.start()
-  return { gateway, files: openDeathFiles(directory) }
+  return { gateway, files: openCrashFiles(directory) }
 }
 
-test.each(deathSteps)(
+test.each(crashPoints)(
   'a gateway that dies %s has not stored the message, and answers it once when it comes again',
   { timeout: 120_000 },
   async step => {
     const { gateway, files } = await startGateway('dying')
-    await checkLostMessage(gateway, files, step)
+    await checkMessageNotStored(gateway, files, step)
   },
 )
 
@@ -33,14 +39,14 @@ test('in the hour after a crash, a gateway stores messages before agents get the
   timeout: 180_000,
 }, async () => {
   const { gateway, files } = await startGateway('dying')
-  await checkLostMessage(gateway, files, 'before the agent answers')
-  await checkKeptMessage(gateway, files)
+  await checkMessageNotStored(gateway, files, 'before the agent answers')
+  await checkMessageStored(gateway, files)
 })
 
 test('with `before_agent`, a gateway that dies before the agent answers has stored the message', {
   timeout: 120_000,
 }, async () => {
   const { gateway, files } = await startGateway('careful')
-  await checkKeptMessage(gateway, files)
+  await checkMessageStored(gateway, files)
   expect(await gateway.stop()).toBe(0)
 })

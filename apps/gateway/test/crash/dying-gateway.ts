@@ -8,19 +8,19 @@ import type { PairedGateway } from '../postgres/pair.ts'
 import { eventually } from '../setup/gateway.ts'
 
 /** The agents of a gateway that dies. `dying` may get a message before the message is durable; `careful` may not. */
-export const dyingAgents = {
+export const crashingAgents = {
   dying: { use: join(import.meta.dirname, '../agents/failing/dying.ts') },
   careful: { use: join(import.meta.dirname, '../agents/failing/dying.ts'), durable: 'before_agent' },
 }
 
-export const deathSteps: readonly DeathStep[] = [
+export const crashPoints: readonly DeathStep[] = [
   'before the agent answers',
   'between its answer and the flush',
   'before the commit',
 ]
 
 /** Opens the files by which a test tells its agent where to die, and the agent reports its runs. */
-export function openDeathFiles(directory: string) {
+export function openCrashFiles(directory: string) {
   const [step, runs] = [join(directory, 'step'), join(directory, 'runs')]
   return {
     dieAt: (deathStep: DeathStep) => writeFileSync(step, deathStep),
@@ -33,7 +33,7 @@ export function openDeathFiles(directory: string) {
   }
 }
 
-type DeathFiles = ReturnType<typeof openDeathFiles>
+type DeathFiles = ReturnType<typeof openCrashFiles>
 
 const listMessages = async (gateway: PairedGateway, id: string) =>
   (await gateway.ask<{ items: MessageSummary[] }>('/messages?limit=500')).items.filter(
@@ -41,7 +41,7 @@ const listMessages = async (gateway: PairedGateway, id: string) =>
   )
 
 /** Kills a gateway at a step, and checks that its peer loses nothing: the message is new when it comes again, and is answered once. */
-export async function checkLostMessage(gateway: PairedGateway, files: DeathFiles, step: DeathStep): Promise<void> {
+export async function checkMessageNotStored(gateway: PairedGateway, files: DeathFiles, step: DeathStep): Promise<void> {
   const id = `killed ${step}`
   await killAt(gateway, files, { id, step })
   expect(await listMessages(gateway, id)).toEqual([])
@@ -52,7 +52,7 @@ export async function checkLostMessage(gateway: PairedGateway, files: DeathFiles
 }
 
 /** Kills a gateway while its agent has a message, and checks that the message is answered without its peer. */
-export async function checkKeptMessage(gateway: PairedGateway, files: DeathFiles): Promise<void> {
+export async function checkMessageStored(gateway: PairedGateway, files: DeathFiles): Promise<void> {
   const id = 'killed in an agent'
   await killAt(gateway, files, { id, step: 'before the agent answers' })
   await eventually(async () => (await listMessages(gateway, id))[0]?.state === 'answered', 100_000)

@@ -3,7 +3,7 @@ import type { ToolDefinition } from '@postern/agents'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
-import { askShop, callShop, policyOf, wordsOf } from '../setup/requirement-steps.ts'
+import { askShop, callShop, readPolicy, readText } from '../setup/requirement-steps.ts'
 import { findBlock } from './blocks.ts'
 import { agentBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
@@ -51,7 +51,7 @@ describe('the agents in the docs', () => {
 
   it('resume after consent if they asked for it', async () => {
     const response = await askShop(gateway, 'one cake')
-    const { state } = policyOf(response)
+    const { state } = readPolicy(response)
     const resolution = { in_reply_to_state: state, outcome: 'granted' }
     await askShop(gateway, 'yes', { taskId: response.task?.id ?? '', resolution })
     const readOutcome = () => askShopTask(gateway, response.task?.id ?? '')
@@ -65,7 +65,7 @@ interface Cart {
 
 async function askShopTask(gateway: TestGateway, id: string): Promise<string | false> {
   const { task, status } = await callShop(gateway, 'GetTask', { id })
-  return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status, task })
+  return task?.status.state === 'TASK_STATE_COMPLETED' && readText({ status, task })
 }
 
 async function importFrom(folder: string, name: string): Promise<Record<string, unknown>> {

@@ -1,3 +1,4 @@
+// Tests the examples that need a whole gateway.
 import { execFile, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -5,13 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseConfig, readConfigFile } from '../../src/config/read-config.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
-import { askShop, callShop, decide, policyOf, wordsOf } from '../setup/requirement-steps.ts'
-
-// Tests the examples that need a whole gateway.
+import { askShop, callShop, decide, readPolicy, readText } from '../setup/requirement-steps.ts'
 
 const examples = fileURLToPath(new URL('../../../../examples', import.meta.url))
-const runs = (command: string, ...args: readonly string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
-const canRun = runs('bash', '--version') && runs('curl', '--version') && runs('jq', '--version')
+const isInstalled = (command: string, ...args: readonly string[]) =>
+  spawnSync(command, args, { stdio: 'ignore' }).status === 0
+const canRun = isInstalled('bash', '--version') && isInstalled('curl', '--version') && isInstalled('jq', '--version')
 
 describe.skipIf(!canRun)('operator.sh', () => {
   let gateway: TestGateway
@@ -21,7 +21,7 @@ describe.skipIf(!canRun)('operator.sh', () => {
   })
   afterAll(() => gateway.close())
 
-  async function run(...args: readonly string[]): Promise<string> {
+  async function runScript(...args: readonly string[]): Promise<string> {
     const env = { ...process.env, GATEWAY_URL: gateway.url(), OPERATOR_TOKEN: operatorToken }
     return (await promisify(execFile)(`${examples}/shell/operator.sh`, args, { env })).stdout
   }
@@ -29,18 +29,18 @@ describe.skipIf(!canRun)('operator.sh', () => {
   test('lists received messages', async () => {
     await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
     await eventually(async () => (await gateway.messages()).some(({ state }) => state === 'answered'))
-    expect(await run('messages')).toMatch(/^answered\tactivitypub\t@\S+\techo\n$/)
+    expect(await runScript('messages')).toMatch(/^answered\tactivitypub\t@\S+\techo\n$/)
   })
 
   test('lets an agent post', async () => {
-    const id = (await run('post', 'echo', 'Closed "today".')).trim()
+    const id = (await runScript('post', 'echo', 'Closed "today".')).trim()
     expect(await gateway.readMessage(`post:${id}`)).toMatchObject({
       response: { parts: [{ content: 'Closed "today".' }] },
     })
   })
 
   test('fails with the response of the gateway', async () => {
-    await expect(run('post', 'nobody', 'x')).rejects.toMatchObject({ code: 22 })
+    await expect(runScript('post', 'nobody', 'x')).rejects.toMatchObject({ code: 22 })
   })
 })
 
@@ -50,14 +50,14 @@ test('orders.ts asks for consent, then for payment, and then acts', async () => 
   try {
     const response = await askShop(gateway, 'one cake, please')
     const taskId = response.task?.id ?? ''
-    const resolution = { in_reply_to_state: policyOf(response).state }
-    const priced = await askShop(gateway, 'do', { taskId, resolution })
-    expect(policyOf(priced)).toMatchObject({ kind: 'payment_required', amount: '4.50', currency: 'EUR' })
-    const page = new URL(String(policyOf(priced).url)).pathname
+    const resolution = { in_reply_to_state: readPolicy(response).state }
+    const paymentResponse = await askShop(gateway, 'do', { taskId, resolution })
+    expect(readPolicy(paymentResponse)).toMatchObject({ kind: 'payment_required', amount: '4.50', currency: 'EUR' })
+    const page = new URL(String(readPolicy(paymentResponse).url)).pathname
     expect((await decide(gateway, page, 'pay_test')).status).toBe(200)
     const readOutcome = async () => {
       const { task } = await callShop(gateway, 'GetTask', { id: taskId })
-      return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
+      return task?.status.state === 'TASK_STATE_COMPLETED' && readText({ status: 200, task })
     }
     expect(await eventually(readOutcome)).toMatch(/^Thank you\. Paid \([0-9a-f]{32}\): it is on its way\.$/)
   } finally {
@@ -65,15 +65,17 @@ test('orders.ts asks for consent, then for payment, and then acts', async () => 
   }
 })
 
-test('manager.ts asks others in parallel, and the transcript contains their results', async () => {
-  const use = (name: string) => ({ use: `${examples}/typescript/${name}.ts` })
-  const gateway = await openTestGateway(() => ({ agents: { manager: use('manager'), typescript: use('agent') } }))
+test('manager.ts asks two agents in parallel, and the transcript contains their results', async () => {
+  const exampleAgent = (name: string) => ({ use: `${examples}/typescript/${name}.ts` })
+  const gateway = await openTestGateway(() => ({
+    agents: { manager: exampleAgent('manager'), typescript: exampleAgent('agent') },
+  }))
   try {
     const { reply } = await gateway.simulation.send({ via: 'a2a', to: 'manager', text: 'count to three' })
     expect(reply?.text).toMatch(/^typescript: Hello\. This is message 1[\s\S]*\n\npython: was not to be reached$/)
-    const thread = (await gateway.messages()).find(({ agent }) => agent === 'manager')
+    const managerMessage = (await gateway.messages()).find(({ agent }) => agent === 'manager')
     const { messages } = await gateway.requestOperator<{ messages: readonly { type: string }[] }>(
-      `/transcript/views/team?agent_key=manager&thread=${encodeURIComponent(`#${thread?.message}`)}`,
+      `/transcript/views/team?agent_key=manager&thread=${encodeURIComponent(`#${managerMessage?.message}`)}`,
     )
     expect(messages.map(({ type }) => type)).toEqual([
       'task',

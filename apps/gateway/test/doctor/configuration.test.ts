@@ -2,14 +2,14 @@ import { afterAll, describe, test } from 'vitest'
 import { configurationCases } from './cases/configuration.ts'
 import { gatewayCases } from './cases/gateway.ts'
 import { machineCases } from './cases/machine.ts'
-import { expectContent, expectFault } from './setup/case.ts'
-import { closeShared } from './setup/shared-gateway.ts'
+import { expectFault, expectPass } from './setup/case.ts'
+import { closeSharedGateway } from './setup/shared-gateway.ts'
 
-afterAll(closeShared)
+afterAll(closeSharedGateway)
 
 const cases = Object.entries({ ...machineCases, ...configurationCases, ...gatewayCases })
 
 describe.each(cases)('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct configuration', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct configuration', async () => expectPass(await holds.examine(), holds.says))
 })

@@ -14,15 +14,25 @@ import { workCases } from './cases/work.ts'
 import { allChecks } from './setup/case.ts'
 
 const cases = [
-  ...[machineCases, configurationCases, gatewayCases, networkCases, tlsCases, discoveryCases, channelCases],
-  ...[mailCases, storeCases, serverCases, workCases, agentCases],
+  machineCases,
+  configurationCases,
+  gatewayCases,
+  networkCases,
+  tlsCases,
+  discoveryCases,
+  channelCases,
+  mailCases,
+  storeCases,
+  serverCases,
+  workCases,
+  agentCases,
 ]
 
 test('doctor has at least forty checks, each with a test where it fails and one where it passes', () => {
   const ids = allChecks.map(({ id }) => id)
   expect(ids.length).toBeGreaterThanOrEqual(40)
   expect(new Set(ids).size).toBe(ids.length)
-  expect(cases.flatMap(each => Object.keys(each)).toSorted()).toEqual(ids.toSorted())
+  expect(cases.flatMap(groupCases => Object.keys(groupCases)).toSorted()).toEqual(ids.toSorted())
 })
 
 test.each(allChecks.map(check => [check.id, check] as const))(

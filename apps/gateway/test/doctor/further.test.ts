@@ -4,15 +4,15 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { examineSmarthost, examineZone } from './cases/mail.ts'
 import { examineTls } from './cases/tls.ts'
 import { openDoctorBench, ownHost } from './setup/bench.ts'
-import { examine, expectContent, expectFault } from './setup/case.ts'
+import { examine, expectFault, expectPass } from './setup/case.ts'
 import { mxHost, serveMail } from './setup/mail-server.ts'
-import { askPublic, closePublic, openPublic } from './setup/public-gateway.ts'
-import { closeShared, describeOpened } from './setup/shared-gateway.ts'
+import { checkPublicGateway, closePublicGateway, openPublicGateway } from './setup/public-gateway.ts'
+import { closeSharedGateway, describeOpened } from './setup/shared-gateway.ts'
 
 // These tests cover second ways in which a check fails or holds.
 
 afterAll(async () => {
-  await Promise.all([closeShared(), closePublic()])
+  await Promise.all([closeSharedGateway(), closePublicGateway()])
 })
 
 describe('the checks of peers’ requests', () => {
@@ -25,22 +25,25 @@ describe('the checks of peers’ requests', () => {
       },
     }
     const answer = (url: string) => (/\/inbox$|\/a2a$/.test(url) ? answers[id] : undefined)
-    expectFault(await askPublic(id, { answer }), 'does not refuse a call with a forged proof')
+    expectFault(await checkPublicGateway(id, { answer }), 'does not refuse a call with a forged proof')
   })
 
   test('report a cached key set without our key', async () => {
     const answer = (url: string) =>
       url.includes('jwks') ? { status: 200, body: '{"keys":[{"kid":"old"}]}' } : undefined
-    expectFault(await askPublic('discovery.jwks', { answer }), 'does not have our key')
+    expectFault(await checkPublicGateway('discovery.jwks', { answer }), 'does not have our key')
   })
 
   test('report a proxy that hides its clients', async () => {
     const changeHeaders = ({ 'x-forwarded-for': _, ...headers }: Record<string, unknown>) => headers as never
-    expectFault(await askPublic('network.client_address', { changeHeaders }), 'does not pass on its clients’ addresses')
+    expectFault(
+      await checkPublicGateway('network.client_address', { changeHeaders }),
+      'does not pass on its clients’ addresses',
+    )
   })
 
   test('tell a host without a name from name servers that do not answer', async () => {
-    const { dns } = (await openPublic()).test.simulation
+    const { dns } = (await openPublicGateway()).gateway.simulation
     const deps = openDoctorBench({ dns: dns.address, settings: { origin: 'https://nobody.test' } })
     expectFault(await examine('network.dns', deps), 'has no address')
     const heal = dns.fail(ownHost, 'servfail')
@@ -64,7 +67,7 @@ describe('the checks of peers’ requests', () => {
   })
 
   test('run once for simultaneous requests', async () => {
-    const { test: gateway } = await openPublic()
+    const { gateway } = await openPublicGateway()
     const reports = await Promise.all(
       [1, 2, 3].map(() => gateway.requestOperator<DoctorReport>('/doctor?only=network')),
     )
@@ -76,7 +79,7 @@ describe('the checks of mail', () => {
   const secure = { secure: true }
 
   test('accept a smarthost with implicit TLS by its certificate', async () => {
-    expectContent(await examineSmarthost('mail.smarthost_tls', { isSecure: true }, secure), 'valid certificate')
+    expectPass(await examineSmarthost('mail.smarthost_tls', { isSecure: true }, secure), 'valid certificate')
     const certificate = makeCertificate('other.test')
     const findings = await examineSmarthost('mail.smarthost_tls', { isSecure: true, certificate }, secure)
     expectFault(findings, 'the certificate of mx.agents.test:587 is not valid')

@@ -1,11 +1,11 @@
 import { afterAll, describe, test } from 'vitest'
 import { mailCases } from './cases/mail.ts'
-import { expectContent, expectFault } from './setup/case.ts'
-import { closeShared } from './setup/shared-gateway.ts'
+import { expectFault, expectPass } from './setup/case.ts'
+import { closeSharedGateway } from './setup/shared-gateway.ts'
 
-afterAll(closeShared)
+afterAll(closeSharedGateway)
 
 describe.each(Object.entries(mailCases))('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct configuration', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct configuration', async () => expectPass(await holds.examine(), holds.says))
 })

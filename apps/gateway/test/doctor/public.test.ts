@@ -4,15 +4,15 @@ import { rehearsalField } from '../../src/http/rehearsals.ts'
 import { channelCases, discoveryCases } from './cases/discovery.ts'
 import { networkCases } from './cases/network.ts'
 import { tlsCases } from './cases/tls.ts'
-import { expectContent, expectFault } from './setup/case.ts'
-import { askPublic, closePublic, openPublic } from './setup/public-gateway.ts'
+import { expectFault, expectPass } from './setup/case.ts'
+import { checkPublicGateway, closePublicGateway, openPublicGateway } from './setup/public-gateway.ts'
 
-afterAll(closePublic)
+afterAll(closePublicGateway)
 
 test('the checks leave no rehearsal among the refusals, where a stranger’s pretended rehearsal appears', async () => {
-  const { test: gateway } = await openPublic()
+  const { gateway } = await openPublicGateway()
   const listRefusals = async () => (await gateway.requestOperator<{ items: Refusal[] }>('/refusals?limit=500')).items
-  expectContent(await askPublic('channels.inbox'), 'refused the same call with a forged proof')
+  expectPass(await checkPublicGateway('channels.inbox'), 'refused the same call with a forged proof')
   expect(await listRefusals()).toEqual([])
   const claim = `refused.${Date.now() + 20_000}.${'a'.repeat(16)}.${'b'.repeat(43)}`
   const headers = { 'content-type': 'application/activity+json', [rehearsalField]: claim }
@@ -24,5 +24,5 @@ const cases = Object.entries({ ...networkCases, ...tlsCases, ...discoveryCases, 
 
 describe.each(cases)('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct configuration', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct configuration', async () => expectPass(await holds.examine(), holds.says))
 })

@@ -8,9 +8,9 @@ import { afterAll, expect, test, vi } from 'vitest'
 import { examineFile } from './cases/configuration.ts'
 import { openDoctorBench } from './setup/bench.ts'
 import { allChecks } from './setup/case.ts'
-import { closeShared, describeOpened, openShared } from './setup/shared-gateway.ts'
+import { closeSharedGateway, describeOpened, openShared } from './setup/shared-gateway.ts'
 
-afterAll(closeShared)
+afterAll(closeSharedGateway)
 
 const finding = { id: 'mail.spf', group: 'mail', subject: 'a.test', verdict: 'failure', ms: 1 } as const
 const report = (findings: readonly DoctorFinding[]): DoctorReport => ({

@@ -2,20 +2,20 @@ import { afterAll, describe, test } from 'vitest'
 import { agentCases } from './cases/agents.ts'
 import { serverCases, storeCases } from './cases/store.ts'
 import { workCases } from './cases/work.ts'
-import { expectContent, expectFault } from './setup/case.ts'
+import { expectFault, expectPass } from './setup/case.ts'
 import { closeServer, hasPostgres } from './setup/postgres.ts'
-import { closeShared } from './setup/shared-gateway.ts'
+import { closeSharedGateway } from './setup/shared-gateway.ts'
 
 afterAll(async () => {
-  await Promise.all([closeShared(), closeServer()])
+  await Promise.all([closeSharedGateway(), closeServer()])
 })
 
 describe.each(Object.entries({ ...storeCases, ...workCases, ...agentCases }))('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct store', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct store', async () => expectPass(await holds.examine(), holds.says))
 })
 
 describe.skipIf(!hasPostgres).each(Object.entries(serverCases))('%s', (_id, { fails, holds }) => {
   test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct store', async () => expectContent(await holds.examine(), holds.says))
+  test('passes with a correct store', async () => expectPass(await holds.examine(), holds.says))
 })

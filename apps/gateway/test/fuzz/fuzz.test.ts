@@ -15,7 +15,7 @@ async function examine(fault: string, seconds: number) {
   const target = await openTarget(script, [fault])
   const report = await runFuzz(
     { target, credentials: async () => ({}) },
-    { seed: 1, seconds, endpointFilter: undefined },
+    { seed: 1, durationSeconds: seconds, endpointFilter: undefined },
   )
   await target.stop()
   return report

@@ -16,10 +16,12 @@ const print = (text: string) => void process.stdout.write(`${text}\n`)
 
 async function main(argv: readonly string[]): Promise<number> {
   const options = parseFuzzOptions(argv)
-  const repeated = options.repeat ? readFileSync(options.repeat, 'utf8').trim().split('\n').map(readCase) : undefined
+  const repeated = options.repeatFile
+    ? readFileSync(options.repeatFile, 'utf8').trim().split('\n').map(readCase)
+    : undefined
   const protocol = options.seed % 2 === 0 ? 'smtp' : 'lmtp'
   print(
-    `fuzz: --seed ${options.seed} --seconds ${options.seconds}${options.endpointFilter ? ` --only "${options.endpointFilter}"` : ''}`,
+    `fuzz: --seed ${options.seed} --seconds ${options.durationSeconds}${options.endpointFilter ? ` --only "${options.endpointFilter}"` : ''}`,
   )
   const gateway = await openGatewayTarget(protocol)
   const report = await runFuzz(gateway, options, repeated).finally(gateway.close)

@@ -3,18 +3,18 @@ import { parseArgs } from 'node:util'
 
 export interface FuzzOptions {
   readonly seed: number
-  readonly seconds: number
+  readonly durationSeconds: number
   /** A part of an endpoint's name; undefined for all endpoints. */
   readonly endpointFilter: string | undefined
   /** A file of cases to send again; undefined for new cases. */
-  readonly repeat: string | undefined
+  readonly repeatFile: string | undefined
 }
 
 export const fuzzUsage = `npm run fuzz -- [options]
 
-  --seed <n>       begins the same run again
+  --seed <n>       repeats the run with this seed
   --seconds <n>    how long (default 30)
-  --only <text>    endpoints whose name holds it, such as "POST /inbox", "/operator", "SMTP" or "A2AService"
+  --only <text>    endpoints whose name contains this text, such as "POST /inbox", "/operator", "SMTP" or "A2AService"
   --repeat <file>  sends the requests of a finding again, one after the other`
 
 /** Parses the options. @throws TypeError naming the option that cannot be understood */
@@ -27,8 +27,8 @@ export function parseFuzzOptions(argv: readonly string[]): FuzzOptions {
   } as const
   const { values } = parseArgs({ args: [...argv], options })
   const seed = Number(values.seed)
-  const seconds = Number(values.seconds)
+  const durationSeconds = Number(values.seconds)
   if (!Number.isInteger(seed)) throw new TypeError('--seed must be a whole number')
-  if (!(seconds > 0)) throw new TypeError('--seconds must be a number above 0')
-  return { seed, seconds, endpointFilter: values.only, repeat: values.repeat }
+  if (!(durationSeconds > 0)) throw new TypeError('--seconds must be a number above 0')
+  return { seed, durationSeconds, endpointFilter: values.only, repeatFile: values.repeat }
 }

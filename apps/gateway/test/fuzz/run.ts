@@ -39,7 +39,7 @@ const patienceMs = 20_000
 /** Sends odd requests for a while, or only the given cases, and watches the server. */
 export async function runFuzz(
   { target, credentials }: FuzzGateway,
-  { seed, seconds, endpointFilter = '' }: Pick<FuzzOptions, 'seed' | 'seconds' | 'endpointFilter'>,
+  { seed, durationSeconds, endpointFilter = '' }: Pick<FuzzOptions, 'seed' | 'durationSeconds' | 'endpointFilter'>,
   repeated?: readonly FuzzCase[],
 ): Promise<FuzzReport> {
   const seeds = readSeeds()
@@ -50,7 +50,7 @@ export async function runFuzz(
   const clock = await openFairClock()
   const runAbort = new AbortController()
   const statuses = new Map<string, number>()
-  const deadline = Date.now() + seconds * 1000
+  const deadline = Date.now() + durationSeconds * 1000
   let sentCount = 0
   target.onTrouble(text => findings.add(text))
   const watching = watchStalls(
@@ -88,7 +88,7 @@ export async function runFuzz(
   runAbort.abort()
   await watching
   clock.close()
-  return { sentCount: sentCount, endpoints: endpoints.length, statuses, findings: findings.list }
+  return { sentCount, endpoints: endpoints.length, statuses, findings: findings.list }
 }
 
 /** Repeats each endpoint by its weight, so that mail and endpoints with more seeds are drawn more often. */

@@ -5,7 +5,7 @@ import { writeRunFile } from '../../src/system/run/run-file.ts'
 import { describeTestConfig, eventually } from '../setup/gateway.ts'
 import type { OperatorGateway, WaitingRequirement } from '../setup/operator-gateway.ts'
 import { eve, openOperatorGateway, tillAgents } from '../setup/operator-gateway.ts'
-import { askShop, callShop, decide, findActionPath, policyOf } from '../setup/requirement-steps.ts'
+import { askShop, callShop, decide, findActionPath, readPolicy } from '../setup/requirement-steps.ts'
 import { listTraces } from '../setup/traces.ts'
 
 // These tests cover tools that wait for an operator, whoever they are called for: through the API, and through the page that the operator’s mail
@@ -134,7 +134,7 @@ test('an A2A caller learns that the call waits, but cannot decide it even with t
   const { gateway } = setup.swarm
   const mailsBefore = gateway.simulation.mail.received.length
   const response = await askShop(gateway, 'My money, please')
-  const policy = policyOf(response)
+  const policy = readPolicy(response)
   expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   expect(policy).toMatchObject({ approver: 'operator', message: expect.stringContaining('A person has to allow this') })
   expect(JSON.stringify(response)).not.toMatch(/actions\/|"state":"[\w-]{43}"|Give 20|"17"/)

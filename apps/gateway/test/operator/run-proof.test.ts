@@ -13,7 +13,7 @@ import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { SimulatedGateway } from '../../src/running/run.ts'
 import { openDev } from '../../src/running/run.ts'
 import { findRunFile } from '../../src/system/run/run-file.ts'
-import { isProvenRun } from '../../src/system/run/run-proof.ts'
+import { verifyRun } from '../../src/system/run/run-proof.ts'
 
 const environment = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
 
@@ -72,8 +72,8 @@ test.each([
 test('a gateway proves itself only for its own address and a nonce of 32 bytes', async () => {
   const runFile = findRunFile(ownFolder.data)
   if (!runFile) throw new Error('there is no run file')
-  expect(await isProvenRun(runFile)).toBe(true)
-  expect(await isProvenRun({ ...runFile, url: runFile.url.replace('127.0.0.1', 'localhost') })).toBe(false)
+  expect(await verifyRun(runFile)).toBe(true)
+  expect(await verifyRun({ ...runFile, url: runFile.url.replace('127.0.0.1', 'localhost') })).toBe(false)
   const response = await fetch(`${runFile.url}/operator/proof?nonce=short`)
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('32 bytes in base64url')])
 })

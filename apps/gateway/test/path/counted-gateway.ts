@@ -1,4 +1,4 @@
-// Runs a gateway whose function calls are counted.
+// Runs a gateway that reports the functions that have run.
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { relative } from 'node:path'
@@ -8,38 +8,38 @@ import { openForkedGateway } from '../setup/forked-gateway.ts'
 import type { RunFunction } from './coverage.ts'
 
 export const repository = fileURLToPath(new URL('../../../../', import.meta.url))
-const coverage = new URL('./coverage.ts', import.meta.url).href
-const sources = /^(packages\/[^/]+|apps\/gateway)\/src\//
+const coverageModule = new URL('./coverage.ts', import.meta.url).href
+const sourcePattern = /^(packages\/[^/]+|apps\/gateway)\/src\//
 const chatToken = 'chat-token-of-the-tests'
 
-/** A gateway (`postern start`) in its own process, whose function calls are counted. Its peers run in this process and are not counted. */
-export interface CountedGateway {
+/** A gateway (`postern start`) in its own process, which records the functions that run. The peers run in this process and are not recorded. */
+export interface RecordedGateway {
   readonly simulation: Simulation
   /** Posts one message of a person to the chat and reads the run to its end. */
   runChat(content: string): Promise<string>
   /** Returns the functions of our sources that ran since the last call: `<path>:<name>:<offset>` to path. */
-  takeFunctions(): Promise<ReadonlyMap<string, string>>
+  takeRunFunctions(): Promise<ReadonlyMap<string, string>>
   close(): Promise<void>
 }
 
-export async function openCountedGateway(): Promise<CountedGateway> {
-  const { simulation, port, child, close } = await openForkedGateway(coverage, {
+export async function openRecordedGateway(): Promise<RecordedGateway> {
+  const { simulation, port, child, close } = await openForkedGateway(coverageModule, {
     web: { enabled: true, trace: false, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', chatToken) }] } },
   })
-  let runs = 0
+  let runCount = 0
   return {
     simulation,
     async runChat(content) {
-      runs += 1
-      const messages = [{ id: `message-${runs}`, role: 'user', content }]
+      runCount += 1
+      const messages = [{ id: `message-${runCount}`, role: 'user', content }]
       const response = await fetch(`http://127.0.0.1:${port}/api/v1/agent/runs`, {
         method: 'POST',
         headers: { authorization: `Bearer ${chatToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ threadId: `thread-${runs}`, runId: `run-${runs}`, messages }),
+        body: JSON.stringify({ threadId: `thread-${runCount}`, runId: `run-${runCount}`, messages }),
       })
       return response.text()
     },
-    async takeFunctions() {
+    async takeRunFunctions() {
       const answer = once(child, 'message')
       child.send('take')
       const [functions] = (await answer) as [readonly RunFunction[]]
@@ -47,7 +47,7 @@ export async function openCountedGateway(): Promise<CountedGateway> {
         const path = relative(repository, fileURLToPath(url))
         return [`${path}:${name}:${offset}`, path] as const
       })
-      return new Map(locations.filter(([, path]) => sources.test(path)))
+      return new Map(locations.filter(([, path]) => sourcePattern.test(path)))
     },
     close,
   }

@@ -2,12 +2,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathChannels } from './channels.ts'
-import { openCountedGateway, repository } from './counted-gateway.ts'
+import { openRecordedGateway, repository } from './counted-gateway.ts'
 import { correctList, describeLists, readPurpose } from './lists.ts'
 import { measurePaths } from './measure.ts'
 
 const file = join(repository, 'docs/reference/path-files.md')
-const gateway = await openCountedGateway()
+const gateway = await openRecordedGateway()
 const paths = await measurePaths(gateway).finally(() => gateway.close())
 let text = readFileSync(file, 'utf8')
 for (const { channel, title } of pathChannels) {

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pathChannels } from './channels.ts'
-import type { CountedGateway } from './counted-gateway.ts'
-import { openCountedGateway, repository } from './counted-gateway.ts'
+import type { RecordedGateway } from './counted-gateway.ts'
+import { openRecordedGateway, repository } from './counted-gateway.ts'
 import { readList } from './lists.ts'
 import { measurePaths } from './measure.ts'
 
 const text = readFileSync(join(repository, 'docs/reference/path-files.md'), 'utf8')
-let gateway: CountedGateway
+let gateway: RecordedGateway
 let paths: Awaited<ReturnType<typeof measurePaths>>
 
 beforeAll(async () => {
-  gateway = await openCountedGateway()
+  gateway = await openRecordedGateway()
   paths = await measurePaths(gateway)
 }, 300_000)
 afterAll(() => gateway.close())

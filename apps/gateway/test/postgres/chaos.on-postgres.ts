@@ -81,7 +81,7 @@ test('gateways answer 1,500 messages once and in order despite crashes, pauses, 
     },
   ]
   for (let index = 0; load.acknowledged.length < messageTarget; index += 1) {
-    await load.untilFurther(60)
+    await load.waitForAnswers(60)
     await faults[index % faults.length]?.()
   }
   for (const gateway of gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200, 60_000)

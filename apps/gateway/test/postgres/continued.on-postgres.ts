@@ -1,3 +1,4 @@
+// Tests that a gateway that crashes in a turn completes the turn after its restart.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,11 +6,17 @@ import type { MessageSummary } from '@postern/pipeline'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { checkKeptMessage, checkLostMessage, deathSteps, dyingAgents, openDeathFiles } from '../crash/dying-gateway.ts'
+import {
+  checkMessageNotStored,
+  checkMessageStored,
+  crashingAgents,
+  crashPoints,
+  openCrashFiles,
+} from '../crash/dying-gateway.ts'
 import { makeGateway, openPair } from './pair.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-dying-'))
-const files = openDeathFiles(directory)
+const crashFiles = openCrashFiles(directory)
 let cluster: Cluster
 let schemaCount = 0
 
@@ -32,36 +39,39 @@ function createSchemaUrl(): string {
   return url.href
 }
 
-async function startGateway(agent: keyof typeof dyingAgents) {
-  const settings = { store: createSchemaUrl(), agents: dyingAgents, default_agent: agent }
+async function startGateway(agent: keyof typeof crashingAgents) {
+  const settings = { store: createSchemaUrl(), agents: crashingAgents, default_agent: agent }
   const gateway = await makeGateway({ directory, name: `gateway-${schemaCount}`, settings })
   onTestFinished(() => gateway.kill())
   await gateway.start()
   return gateway
 }
 
-test.each(deathSteps)(
-  'a gateway that dies %s has not stored the message, and answers it once when it comes again',
-  async step => checkLostMessage(await startGateway('dying'), files, step),
+test.each(crashPoints)(
+  'after a crash %s, the store lacks the message, and the gateway answers once when the peer sends the message again',
+  async step => checkMessageNotStored(await startGateway('dying'), crashFiles, step),
 )
 
-test('in the hour after a crash, a gateway stores messages before agents get them', async () => {
+test('in the hour after a crash, a gateway stores messages before it passes them to agents', async () => {
   const gateway = await startGateway('dying')
-  await checkLostMessage(gateway, files, 'before the agent answers')
-  await checkKeptMessage(gateway, files)
+  await checkMessageNotStored(gateway, crashFiles, 'before the agent answers')
+  await checkMessageStored(gateway, crashFiles)
 })
 
-test('with `before_agent`, a gateway that dies before the agent answers has stored the message', async () =>
-  checkKeptMessage(await startGateway('careful'), files))
+test('with `before_agent`, a gateway that crashes before the agent answers has stored the message', async () =>
+  checkMessageStored(await startGateway('careful'), crashFiles))
 
 test('two gateways that receive a message simultaneously store and answer it once', async () => {
-  const pair = await openPair(createSchemaUrl(), dyingAgents, [{ default_agent: 'dying' }, { default_agent: 'dying' }])
+  const pair = await openPair(createSchemaUrl(), crashingAgents, [
+    { default_agent: 'dying' },
+    { default_agent: 'dying' },
+  ])
   onTestFinished(pair.close)
   const ids = Array.from({ length: 20 }, (_, index) => `twice ${index}`)
   const send = (id: string) => pair.gateways.map(gateway => gateway.send({ id, text: 'hello' }))
   for (const { text } of await Promise.all(ids.flatMap(send))) expect(text).toContain('answered')
   const { items } = await pair.gateways[0].ask<{ items: readonly MessageSummary[] }>('/messages?limit=500')
-  const twiceSent = items.filter(({ id }) => id.startsWith('twice'))
-  expect(twiceSent.map(({ id }) => id).sort()).toEqual(ids.sort())
-  expect(twiceSent.every(({ state }) => state === 'answered')).toBe(true)
+  const messagesSentTwice = items.filter(({ id }) => id.startsWith('twice'))
+  expect(messagesSentTwice.map(({ id }) => id).sort()).toEqual(ids.sort())
+  expect(messagesSentTwice.every(({ state }) => state === 'answered')).toBe(true)
 })

@@ -7,12 +7,12 @@ import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import { mountSmallDisk } from '../setup/small-disk.ts'
-import { checkAnswers, startLoad, untilAcknowledged } from './load.ts'
+import { checkAnswers, sendUntilAcknowledged, startLoad } from './load.ts'
 import type { Pair, PairedGateway } from './pair.ts'
 import { openPair } from './pair.ts'
 import { runSql } from './run-sql.ts'
 
-const stubborn = { use: join(import.meta.dirname, '../agents/waiting/stubborn.ts') }
+const stubbornAgent = { use: join(import.meta.dirname, '../agents/waiting/stubborn.ts') }
 
 let cluster: Cluster | undefined
 let pair: Pair | undefined
@@ -23,24 +23,24 @@ afterEach(async () => {
   await cluster?.remove()
 })
 
-async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
+async function openPairWithCluster(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
-  pair = await openPair(cluster.url, { stubborn })
+  pair = await openPair(cluster.url, { stubborn: stubbornAgent })
   return { pair, cluster }
 }
 
 test('gateways recover after several server restarts under load, and lose or repeat no answer', {
   timeout: 400_000,
 }, async () => {
-  const { pair, cluster } = await openGateway()
+  const { pair, cluster } = await openPairWithCluster()
   const load = startLoad(pair.gateways)
   for (const mode of ['immediate', 'fast', 'immediate', 'fast'] as const) {
-    await load.untilFurther(40)
+    await load.waitForAnswers(40)
     await cluster.stop(mode)
     await cluster.start()
   }
-  await load.untilFurther(40)
+  await load.waitForAnswers(40)
   for (const gateway of pair.gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200)
   await checkAnswers([load], pair.gateways[0], cluster.url)
 })
@@ -48,47 +48,48 @@ test('gateways recover after several server restarts under load, and lose or rep
 test('gateways recover after the server cuts their connections under load, and lose or repeat no answer', {
   timeout: 400_000,
 }, async () => {
-  const { pair, cluster } = await openGateway()
+  const { pair, cluster } = await openPairWithCluster()
   const load = startLoad(pair.gateways)
-  const cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'postern%'"
+  const cutConnectionsSql =
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'postern%'"
   for (let index = 0; index < 20; index += 1) {
-    await load.untilFurther(10)
-    expect(Number(await runSql(cluster.url, cut))).toBeGreaterThan(0)
+    await load.waitForAnswers(10)
+    expect(Number(await runSql(cluster.url, cutConnectionsSql))).toBeGreaterThan(0)
   }
-  await load.untilFurther(40)
+  await load.waitForAnswers(40)
   await checkAnswers([load], pair.gateways[1], cluster.url)
 })
 
 test('a gateway that pauses for ninety seconds under load does not delay the other one, and recovers by itself', {
   timeout: 500_000,
 }, async () => {
-  const { pair, cluster } = await openGateway()
-  const [one, two] = pair.gateways
-  const load = startLoad([two], 'two')
-  const ownLoad = startLoad([one], 'one')
+  const { pair, cluster } = await openPairWithCluster()
+  const [pausedGateway, otherGateway] = pair.gateways
+  const otherLoad = startLoad([otherGateway], 'two')
+  const pausedLoad = startLoad([pausedGateway], 'one')
   // There are several pauses, because it is chance whether the gateway holds a lock at that moment.
   for (const pauseMs of [7_000, 7_000, 90_000]) {
-    await ownLoad.untilFurther(20)
-    one.pause()
+    await pausedLoad.waitForAnswers(20)
+    pausedGateway.pause()
     const pauseEnd = performance.now() + pauseMs
-    await load.untilFurther(20)
-    const stuck = `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'
+    await otherLoad.waitForAnswers(20)
+    const countStuckSql = `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'
       AND application_name LIKE 'postern%' AND now() - state_change > interval '15 s'`
-    expect(await runSql(cluster.url, stuck)).toBe('0')
+    expect(await runSql(cluster.url, countStuckSql)).toBe('0')
     await delay(Math.max(0, pauseEnd - performance.now()))
-    one.resume()
+    pausedGateway.resume()
   }
-  await eventually(async () => (await one.probe('/readyz').catch(() => undefined))?.status === 200, 60_000)
-  await ownLoad.untilFurther(20)
-  await load.untilFurther(20)
-  await checkAnswers([load, ownLoad], one, cluster.url)
+  await eventually(async () => (await pausedGateway.probe('/readyz').catch(() => undefined))?.status === 200, 60_000)
+  await pausedLoad.waitForAnswers(20)
+  await otherLoad.waitForAnswers(20)
+  await checkAnswers([otherLoad, pausedLoad], pausedGateway, cluster.url)
 })
 
 /** Pauses a gateway in the middle of a transaction that holds a lock. */
-async function pauseInTransaction(gateway: PairedGateway, isHeld: () => Promise<boolean>): Promise<void> {
+async function pauseInTransaction(gateway: PairedGateway, holdsLock: () => Promise<boolean>): Promise<void> {
   await eventually(async () => {
     gateway.pause()
-    if (await isHeld()) return true
+    if (await holdsLock()) return true
     gateway.resume()
     await delay(20)
     return false
@@ -98,20 +99,20 @@ async function pauseInTransaction(gateway: PairedGateway, isHeld: () => Promise<
 test('a gateway that pauses within a transaction loses it and its locks in seconds, and recovers by itself', {
   timeout: 300_000,
 }, async () => {
-  const { pair, cluster } = await openGateway()
-  const [one, two] = pair.gateways
-  const load = startLoad([one], 'one')
-  await load.untilFurther(20)
-  const idle = `SELECT count(*) FROM pg_stat_activity a WHERE state LIKE 'idle in transaction%'
+  const { pair, cluster } = await openPairWithCluster()
+  const [pausedGateway, otherGateway] = pair.gateways
+  const load = startLoad([pausedGateway], 'one')
+  await load.waitForAnswers(20)
+  const countLockHoldersSql = `SELECT count(*) FROM pg_stat_activity a WHERE state LIKE 'idle in transaction%'
     AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.mode = 'ExclusiveLock')`
-  const isHeld = async () => (await runSql(cluster.url, idle)) !== '0'
-  await pauseInTransaction(one, isHeld)
+  const holdsLock = async () => (await runSql(cluster.url, countLockHoldersSql)) !== '0'
+  await pauseInTransaction(pausedGateway, holdsLock)
   // This is half of the earlier limit for such a transaction, and twice the present one.
   await delay(12_000)
-  expect(await isHeld()).toBe(false)
-  expect(await untilAcknowledged([two], { id: 'other', text: 'other' })).toMatchObject({ status: 200 })
-  one.resume()
-  await load.untilFurther(20)
+  expect(await holdsLock()).toBe(false)
+  expect(await sendUntilAcknowledged([otherGateway], { id: 'other', text: 'other' })).toMatchObject({ status: 200 })
+  pausedGateway.resume()
+  await load.waitForAnswers(20)
   await load.end()
 })
 
@@ -128,7 +129,7 @@ test('both gateways answer /readyz with 503 while the server’s disk is full, a
   // The tables are on that disk; the server's own files are elsewhere.
   await runSql(cluster.url, `CREATE TABLESPACE small LOCATION '${disk.directory}'`)
   await runSql(cluster.url, 'CREATE DATABASE small TABLESPACE small')
-  pair = await openPair(cluster.url.replace(/postgres$/, 'small'), { stubborn })
+  pair = await openPair(cluster.url.replace(/postgres$/, 'small'), { stubborn: stubbornAgent })
   const [one, two] = pair.gateways
   expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
   expect(await one.probe('/readyz')).toMatchObject({ status: 200 })
@@ -139,5 +140,5 @@ test('both gateways answer /readyz with 503 while the server’s disk is full, a
   expect(await one.probe('/healthz')).toMatchObject({ status: 200 })
   disk.clear()
   for (const gateway of pair.gateways) await eventually(async () => (await gateway.probe('/readyz')).status === 200)
-  expect(await untilAcknowledged([one, two], { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })
+  expect(await sendUntilAcknowledged([one, two], { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })
 })

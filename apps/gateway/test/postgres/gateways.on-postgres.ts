@@ -9,7 +9,7 @@ import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import { openDatabaseProxy } from './database-proxy.ts'
-import { checkAnswers, startLoad, untilAcknowledged, untilAllAnswered } from './load.ts'
+import { checkAnswers, sendUntilAcknowledged, startLoad, untilAllAnswered } from './load.ts'
 import type { Pair } from './pair.ts'
 import { openPair } from './pair.ts'
 import { runSql } from './run-sql.ts'
@@ -77,7 +77,9 @@ test('a gateway takes over the turn of a gateway that died within it, and answer
   // This is long before the end of the lease, which lasts a minute.
   const [message] = await untilAllAnswered(two, 1, 30_000)
   expect(message?.id).toBe('m1')
-  expect(await untilAcknowledged([two], { id: 'm1', text: `hang ${pair.directory}` })).toMatchObject({ status: 200 })
+  expect(await sendUntilAcknowledged([two], { id: 'm1', text: `hang ${pair.directory}` })).toMatchObject({
+    status: 200,
+  })
   const record = await two.ask<MessageRecord>('/messages/m1')
   expect([record.state, record.duplicates]).toEqual(['answered', 1])
 })
@@ -137,11 +139,11 @@ test('two gateways that die 30 times under 2,000 messages lose none, answer none
   const load = startLoad(gateways)
   for (let kills = 0; kills < 30; kills += 1) {
     const killedGateway = gateways[kills % 2]
-    await load.untilFurther(70)
+    await load.waitForAnswers(70)
     await killedGateway?.kill()
     await killedGateway?.start()
   }
-  await load.untilFurther(70)
+  await load.waitForAnswers(70)
   await eventually(async () => load.acknowledged.length >= 2_000, 100_000)
   await checkAnswers([load], gateways[1], cluster.url)
 })
@@ -181,7 +183,7 @@ test('gateways tell senders to retry while the server is away, and later answer 
       if (first?.status !== 200) {
         expect([first?.status, first?.retryAfter, isAway]).toEqual([503, '5', true])
         refused += 1
-        await untilAcknowledged(gateways, message)
+        await sendUntilAcknowledged(gateways, message)
       }
       acknowledged.push(message.id)
     }
@@ -229,7 +231,7 @@ test('a gateway notices within seconds that its server is silent, and refuses me
   expect(await pendingRefusal).toMatchObject({ status: 503, retryAfter: '5' })
   wire.speak()
   await eventually(async () => (await one.probe('/readyz')).status === 200)
-  expect(await untilAcknowledged(pair.gateways, { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })
+  expect(await sendUntilAcknowledged(pair.gateways, { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })
   const messages = await untilAllAnswered(one, 2)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(['m1', 'm2'])
   await pair.close()

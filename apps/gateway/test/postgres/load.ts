@@ -9,7 +9,7 @@ import { runSql } from './run-sql.ts'
 const longestMs = 180_000
 
 /** Sends a message to the gateways in turn until one acknowledges it. */
-export async function untilAcknowledged(
+export async function sendUntilAcknowledged(
   gateways: readonly PairedGateway[],
   message: ClientMessage,
 ): Promise<PairAnswer> {
@@ -48,7 +48,7 @@ export function untilAllAnswered(
 interface MessageLoad {
   readonly acknowledged: readonly string[]
   /** Resolves once so many more messages are acknowledged. */
-  untilFurther(count: number): Promise<void>
+  waitForAnswers(count: number): Promise<void>
   /** Stops sending. */
   end(): Promise<void>
 }
@@ -64,7 +64,7 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Messa
       const context = `${name}${sender}-${Math.ceil(number / 10)}`
       const message = { id, text: id, context, isDetached: number % 3 > 0 }
       const first = await gateways[number % gateways.length]?.send(message).catch(() => undefined)
-      if (first?.status !== 200) await untilAcknowledged(gateways, message)
+      if (first?.status !== 200) await sendUntilAcknowledged(gateways, message)
       acknowledged.push(id)
     }
   }
@@ -77,7 +77,7 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Messa
   for (const sender of senders) sender.catch(() => {})
   return {
     acknowledged,
-    async untilFurther(count) {
+    async waitForAnswers(count) {
       const acknowledgedBefore = acknowledged.length
       await eventually(async () => acknowledged.length > acknowledgedBefore + count, 150_000)
     },

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { readOutput } from '../peers/run-command.ts'
 
-/** Runs SQL. @returns the rows as psql writes them, without headings */
+/** Returns the rows as psql writes them, without headings. */
 export async function runSql(url: string, sql: string): Promise<string> {
   const text = await readOutput(join(process.env.TEST_POSTGRES_PROGRAMS ?? '', 'psql'), [url, '-qAtc', sql])
   return text.trim()

@@ -4,7 +4,15 @@ import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { writeRunFile } from '../../src/system/run/run-file.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { describeTestConfig, eventually, openTestGateway } from '../setup/gateway.ts'
-import { askShop, callShop, decide, findActionPath, policyOf, shopkeeper, wordsOf } from '../setup/requirement-steps.ts'
+import {
+  askShop,
+  callShop,
+  decide,
+  findActionPath,
+  readPolicy,
+  readText,
+  shopkeeper,
+} from '../setup/requirement-steps.ts'
 
 // These tests cover refusals and requirements of every kind, each in the form of its channel.
 
@@ -96,19 +104,19 @@ test.each([
 test('an A2A caller without the needed proof learns how to give it in the task, and can continue (A2A AUTH-INTASK, MN-6.1)', async () => {
   const response = await askShop(gateway, 'login please')
   expect(response.task?.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-  expect(policyOf(response)).toMatchObject({
+  expect(readPolicy(response)).toMatchObject({
     kind: 'unauthorized',
     auth_challenges: [{ scheme: 'Bearer', realm: 'members' }],
   })
-  expect(wordsOf(response)).toContain('Only members may do that.')
+  expect(readText(response)).toContain('Only members may do that.')
   const taskId = response.task?.id ?? ''
-  const resolution = { in_reply_to_state: policyOf(response).state }
+  const resolution = { in_reply_to_state: readPolicy(response).state }
   const claimed = await askShop(gateway, 'it is me', { taskId, resolution })
   expect(claimed).toMatchObject({
     status: 403,
     error: { violations: [{ description: 'is not for the caller to grant' }] },
   })
-  const page = new URL(String(policyOf(response).url)).pathname
+  const page = new URL(String(readPolicy(response).url)).pathname
   const text = await (await fetch(gateway.url() + page)).text()
   expect(text).toContain('href="https://login.test/start"')
   expect(text).not.toContain('value="grant"')
@@ -119,7 +127,7 @@ test('an A2A caller without the needed proof learns how to give it in the task, 
 
 test('the operator grants access from the terminal, and cannot consent for others', async () => {
   const response = await askShop(gateway, 'login please')
-  const id = String(policyOf(response).requirement)
+  const id = String(readPolicy(response).requirement)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const config = describeTestConfig(gateway.simulation, gateway.dataDir)
   const openClient = () =>
@@ -131,13 +139,13 @@ test('the operator grants access from the terminal, and cannot consent for other
   await requirementViews.grant(output, { id })
   const readOutcome = async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })
-    return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
+    return task?.status.state === 'TASK_STATE_COMPLETED' && readText({ status: 200, task })
   }
   expect(await eventually(readOutcome)).toContain('decided: unauthorized granted by operator, my state')
   const secondGrant = requirementViews.grant(output, { id })
   await expect(secondGrant).rejects.toThrow('Cannot decide: This has been used already.')
   const consent = await askShop(gateway, 'consent please')
-  const otherRequirement = { id: String(policyOf(consent).requirement) }
+  const otherRequirement = { id: String(readPolicy(consent).requirement) }
   await expect(requirementViews.grant(output, otherRequirement)).rejects.toThrow(
     'Cannot decide: "consent_required" is not granted this way',
   )
@@ -145,7 +153,7 @@ test('the operator grants access from the terminal, and cannot consent for other
 
 test('in dev mode a click pays, with a receipt like any other', async () => {
   const response = await askShop(gateway, 'pay please')
-  const page = new URL(String(policyOf(response).url)).pathname
+  const page = new URL(String(readPolicy(response).url)).pathname
   expect(await (await fetch(gateway.url() + page)).text()).toContain('Pay (test)')
   expect((await decide(gateway, page, 'grant')).status).toBe(403)
   const paidResponse = await decide(gateway, page, 'pay_test')

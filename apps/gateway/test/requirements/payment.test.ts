@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import type { RpcAnswer } from '../setup/requirement-steps.ts'
-import { askShop, callShop, decide, policyOf, shopkeeper, wordsOf } from '../setup/requirement-steps.ts'
+import { askShop, callShop, decide, readPolicy, readText, shopkeeper } from '../setup/requirement-steps.ts'
 import type { JwsKey } from '../setup/sign-jws.ts'
 import { makeJwsKey, signJws } from '../setup/sign-jws.ts'
 
@@ -58,7 +58,7 @@ function askToPay(sub = 'carol'): Promise<RpcAnswer> {
 
 /** Continues the task of `asked` with a message that resolves its payment requirement. */
 function payTask(response: RpcAnswer, receipt: string | undefined, overrides: object = {}): Promise<RpcAnswer> {
-  const { state } = policyOf(response)
+  const { state } = readPolicy(response)
   const resolution = { in_reply_to_state: state, kind: 'payment_required', ...(receipt && { receipt }) }
   return askShop(gateway, 'here you are', { taskId: response.task?.id ?? '', resolution, ...overrides })
 }
@@ -72,7 +72,7 @@ async function countMessages(): Promise<number> {
 test('a required payment makes a task input-required, with all data for the payment (MN-7.1)', async () => {
   const response = await askToPay()
   expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  const policy = policyOf(response)
+  const policy = readPolicy(response)
   expect(policy).toMatchObject({
     kind: 'payment_required',
     message: 'A cake is not for nothing.',
@@ -82,20 +82,20 @@ test('a required payment makes a task input-required, with all data for the paym
     state: expect.stringMatching(/^[\w-]{43}$/),
   })
   expect(policy.url).toBe(`${gatewayOrigin}/actions/${String(policy.state)}`)
-  expect(wordsOf(response)).toContain('A cake is not for nothing.')
+  expect(readText(response)).toContain('A cake is not for nothing.')
 })
 
 test('a receipt continues the task once, and a repeated call gets the same answer (MN-7.2)', async () => {
   const response = await askToPay()
-  const receipt = signReceipt(policyOf(response), { reference: 'invoice 12' })
+  const receipt = signReceipt(readPolicy(response), { reference: 'invoice 12' })
   const paidResponse = await payTask(response, receipt, { messageId: 'paying-1' })
   expect(paidResponse.task?.status.state).toBe('TASK_STATE_COMPLETED')
-  expect(wordsOf(paidResponse)).toContain(
+  expect(readText(paidResponse)).toContain(
     'decided: payment_required granted by receipt, my state, no order, invoice 12',
   )
   const retried = await payTask(response, receipt, { messageId: 'paying-1' })
   expect(retried.task?.id).toBe(response.task?.id)
-  expect(wordsOf(retried)).toBe(wordsOf(paidResponse))
+  expect(readText(retried)).toBe(readText(paidResponse))
 
   const countBefore = await countMessages()
   const contextId = response.task?.contextId ?? ''
@@ -109,7 +109,7 @@ test('a receipt continues the task once, and a repeated call gets the same answe
   const { message } = await gateway.readMessage('paying-1')
   expect(message.policy_resolution).toMatchObject({ outcome: 'granted', receipt: { provider: issuer } })
   expect(JSON.stringify(message)).not.toContain(receipt)
-  expect(JSON.stringify(message)).not.toContain(String(policyOf(response).state))
+  expect(JSON.stringify(message)).not.toContain(String(readPolicy(response).state))
 })
 
 type Changes = Readonly<Record<string, unknown>>
@@ -129,19 +129,19 @@ describe('the gateway refuses a receipt, and the requirement stays open,', () =>
   ])('when it is for %s', async (_, changes, status, name, description) => {
     const response = await askToPay()
     const countBefore = await countMessages()
-    const refusal = await payTask(response, signReceipt(policyOf(response), changes))
+    const refusal = await payTask(response, signReceipt(readPolicy(response), changes))
     expect(refusal).toMatchObject({
       status,
       error: { message: `Cannot take receipt: ${name} ${description}`, violations: [{ field: name, description }] },
     })
     expect(await countMessages()).toBe(countBefore)
-    const paidResponse = await payTask(response, signReceipt(policyOf(response), { amount: '4.5' }))
+    const paidResponse = await payTask(response, signReceipt(readPolicy(response), { amount: '4.5' }))
     expect(paidResponse.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('when somebody else signed it', async () => {
     const response = await askToPay()
-    const forgedText = signReceipt(policyOf(response), {}, { key: strangersKey })
+    const forgedText = signReceipt(readPolicy(response), {}, { key: strangersKey })
     const message = "Cannot take receipt: signature is not the payment provider's"
     expect(await payTask(response, forgedText)).toMatchObject({ status: 401, error: { message } })
   })
@@ -149,9 +149,9 @@ describe('the gateway refuses a receipt, and the requirement stays open,', () =>
   test('when it has no signature, or another kind of token', async () => {
     const response = await askToPay()
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-    const unsigned = `${encode({ alg: 'none', typ: 'receipt+jwt' })}.${encode(policyOf(response))}.AA`
+    const unsigned = `${encode({ alg: 'none', typ: 'receipt+jwt' })}.${encode(readPolicy(response))}.AA`
     expect((await payTask(response, unsigned)).error?.message).toBe('Cannot take receipt: alg is not one that counts')
-    const token = signReceipt(policyOf(response), {}, { header: { typ: 'at+jwt' } })
+    const token = signReceipt(readPolicy(response), {}, { header: { typ: 'at+jwt' } })
     expect((await payTask(response, token)).error?.message).toBe('Cannot take receipt: typ must be "receipt+jwt"')
     expect((await payTask(response, 'rubbish')).error?.message).toBe(
       'Cannot take receipt: receipt is not a compact JWS',
@@ -163,7 +163,7 @@ describe('the gateway refuses a receipt, and the requirement stays open,', () =>
     const missingReceipt = [{ field: field('receipt'), description: 'is missing' }]
     expect(await payTask(response, undefined)).toMatchObject({ status: 403, error: { violations: missingReceipt } })
     const consent = await askShop(gateway, 'consent please')
-    const resolution = { in_reply_to_state: policyOf(consent).state, receipt: signReceipt(policyOf(response)) }
+    const resolution = { in_reply_to_state: readPolicy(consent).state, receipt: signReceipt(readPolicy(response)) }
     const fieldErrors = [{ field: field('receipt'), description: 'is not what was asked for' }]
     const taskId = consent.task?.id ?? ''
     expect(await askShop(gateway, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: fieldErrors } })
@@ -172,8 +172,8 @@ describe('the gateway refuses a receipt, and the requirement stays open,', () =>
   test('when it has already paid', async () => {
     const [first, second] = [await askToPay(), await askToPay()]
     const jti = 'the-same'
-    expect((await payTask(first, signReceipt(policyOf(first), { jti }))).error).toBeUndefined()
-    expect(await payTask(second, signReceipt(policyOf(second), { jti }))).toMatchObject({
+    expect((await payTask(first, signReceipt(readPolicy(first), { jti }))).error).toBeUndefined()
+    expect(await payTask(second, signReceipt(readPolicy(second), { jti }))).toMatchObject({
       status: 403,
       error: { violations: [{ description: 'is paid by a receipt that was used already' }] },
     })
@@ -191,7 +191,7 @@ describe('a decision', () => {
 
   test('is unknown to a caller for a requirement of another principal', async () => {
     const response = await askToPay()
-    const receipt = signReceipt(policyOf(response))
+    const receipt = signReceipt(readPolicy(response))
     const countBefore = await countMessages()
     const stolen = await payTask(response, receipt, { taskId: undefined, sub: 'mallory' })
     expect(stolen).toMatchObject(refusal('is not known'))
@@ -201,7 +201,7 @@ describe('a decision', () => {
 
   test('needs a caller with credentials', async () => {
     const response = await askShop(gateway, 'consent please', { sub: null })
-    const resolution = { in_reply_to_state: policyOf(response).state }
+    const resolution = { in_reply_to_state: readPolicy(response).state }
     const answer = await askShop(gateway, 'yes', { taskId: response.task?.id ?? '', resolution, sub: null })
     expect(answer).toMatchObject({
       status: 403,
@@ -214,7 +214,7 @@ describe('a decision', () => {
   test('does not count in another context, nor in another task of the same context', async () => {
     const response = await askToPay()
     const otherResponse = await askToPay()
-    const receipt = signReceipt(policyOf(response))
+    const receipt = signReceipt(readPolicy(response))
     const otherConversationRefusal = refusal('belongs to another conversation')
     expect(await payTask(response, receipt, { taskId: otherResponse.task?.id })).toMatchObject(otherConversationRefusal)
     expect(await payTask(response, receipt, { taskId: undefined })).toMatchObject(otherConversationRefusal)
@@ -226,7 +226,7 @@ describe('a decision', () => {
 
   test('does not count as another kind, nor for a made-up state', async () => {
     const response = await askToPay()
-    const { state } = policyOf(response)
+    const { state } = readPolicy(response)
     const taskId = response.task?.id ?? ''
     const kind = { in_reply_to_state: state, kind: 'consent_required' }
     expect(await askShop(gateway, 'yes', { taskId, resolution: kind })).toMatchObject(refusal('is of another kind'))
@@ -241,9 +241,9 @@ describe('a decision', () => {
   test('does not count after its task has ended', async () => {
     const response = await askToPay()
     await callShop(gateway, 'CancelTask', { id: response.task?.id })
-    const rejection = await payTask(response, signReceipt(policyOf(response)))
+    const rejection = await payTask(response, signReceipt(readPolicy(response)))
     expect(rejection.error?.message).toBe('Cannot continue task: it has ended')
-    const page = new URL(String(policyOf(response).url)).pathname
+    const page = new URL(String(readPolicy(response).url)).pathname
     expect((await decide(gateway, page, 'decline')).status).toBe(410)
   })
 })
@@ -251,9 +251,9 @@ describe('a decision', () => {
 test('the caller may grant or refuse consent in the call', async () => {
   for (const outcome of ['granted', 'declined']) {
     const response = await askShop(gateway, 'consent please')
-    const resolution = { in_reply_to_state: policyOf(response).state, outcome }
+    const resolution = { in_reply_to_state: readPolicy(response).state, outcome }
     const answer = await askShop(gateway, 'so be it', { taskId: response.task?.id ?? '', resolution })
-    expect(wordsOf(answer)).toBe(
+    expect(readText(answer)).toBe(
       `decided: consent_required ${outcome} by principal, my state, 7, no receipt; said: so be it`,
     )
   }
@@ -261,7 +261,7 @@ test('the caller may grant or refuse consent in the call', async () => {
 
 test('a person pays at the provider and returns, while a click alone pays nothing', async () => {
   const response = await askToPay()
-  const policy = policyOf(response)
+  const policy = readPolicy(response)
   const path = new URL(String(policy.url)).pathname
   const text = await (await fetch(gateway.url() + path)).text()
   const [, href = ''] = /href="(https:\/\/pay\.test[^"]+)"/.exec(text) ?? []
@@ -285,7 +285,7 @@ test('a person pays at the provider and returns, while a click alone pays nothin
   expect(await (await fetch(gateway.url() + path)).text()).toContain('<h1>Paid</h1>')
   const state = async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })
-    return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
+    return task?.status.state === 'TASK_STATE_COMPLETED' && readText({ status: 200, task })
   }
   expect(await eventually(state)).toContain('decided: payment_required granted by receipt, my state')
 })
@@ -293,19 +293,19 @@ test('a person pays at the provider and returns, while a click alone pays nothin
 test('the provider may report a payment from server to server, once or twice', async () => {
   const response = await askToPay()
   const postCallback = (body: string) => fetch(`${gateway.url()}/payments/callback`, { method: 'POST', body })
-  const receipt = signReceipt(policyOf(response))
+  const receipt = signReceipt(readPolicy(response))
   for (let time = 0; time < 2; time += 1) {
     const answer = await postCallback(receipt)
     expect([answer.status, await answer.json()]).toEqual([
       200,
-      { requirement: policyOf(response).requirement, status: 'granted' },
+      { requirement: readPolicy(response).requirement, status: 'granted' },
     ])
   }
-  const second = await postCallback(signReceipt(policyOf(response)))
+  const second = await postCallback(signReceipt(readPolicy(response)))
   expect([second.status, await second.json()]).toMatchObject([
     403,
     { detail: 'Cannot take receipt: This has been used already.' },
   ])
-  expect((await postCallback(signReceipt({ ...policyOf(response), requirement: 'b'.repeat(32) }))).status).toBe(404)
+  expect((await postCallback(signReceipt({ ...readPolicy(response), requirement: 'b'.repeat(32) }))).status).toBe(404)
   expect((await postCallback('rubbish')).status).toBe(404)
 })

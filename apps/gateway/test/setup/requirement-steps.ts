@@ -99,14 +99,14 @@ interface RpcBody {
 }
 
 /** Returns the policy in a task's status message. @throws Error when there is none */
-export function policyOf({ task }: RpcAnswer): Readonly<Record<string, unknown>> {
+export function readPolicy({ task }: RpcAnswer): Readonly<Record<string, unknown>> {
   const policy = task?.status.message?.parts.find(({ data }) => data?.kind === 'policy')?.data?.policy
   if (!policy) throw new Error(`no policy in ${JSON.stringify(task)}`)
   return policy
 }
 
 /** Returns all texts of a task: its results, and its question or refusal. */
-export function wordsOf({ task }: RpcAnswer): string {
+export function readText({ task }: RpcAnswer): string {
   const sentParts = [...(task?.artifacts ?? []).flatMap(({ parts }) => parts), ...(task?.status.message?.parts ?? [])]
   return sentParts.map(({ text }) => text ?? '').join('\n')
 }

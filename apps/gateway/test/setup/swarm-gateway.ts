@@ -1,12 +1,12 @@
 // Opens a gateway with a swarm whose models follow a script.
 import { hash } from 'node:crypto'
 import type { Complete, ModelReply, ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import { openModelServer, replyWith, respondWithToolCall } from '@postern/agents/test-model-server'
 import type { TestGateway } from './gateway.ts'
 import { openTestGateway, operatorToken } from './gateway.ts'
 import { judgeStream, parseEvents } from './web-gateway.ts'
 
-export { call, replyWith }
+export { replyWith, respondWithToolCall as call }
 
 export const annsToken = 'token-of-ann-for-the-tests'
 
@@ -53,7 +53,7 @@ export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'des
     await judgeStream(text, parseEvents(text))
     return text
   }
-  return { postJson: postJson, beginRun: beginRun, runChat: runChat }
+  return { postJson, beginRun, runChat }
 }
 
 type Script = (

@@ -7,22 +7,22 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { createGatewayProcess } from '../setup/gateway-process.ts'
 
-// These tests use a marker for every secret of a configuration, which nothing that the program prints, answers or stores may contain.
+// Every secret of the configuration is a marker. No output, answer or stored byte of the program may contain a marker.
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
-const mark = (name: string) => `zq7-${name}-0123456789abcdef`
-const marker = /zq7-[a-z]+/g
+const createMarker = (name: string) => `zq7-${name}-0123456789abcdef`
+const markerPattern = /zq7-[a-z]+/g
 
 const variables: Record<string, string> = {
-  HIDDEN_OPERATOR: mark('operator'),
-  HIDDEN_URL: `http://127.0.0.1:9/hooks/${mark('path')}`,
-  HIDDEN_SECRET: mark('signing'),
-  HIDDEN_PROP: mark('prop'),
-  HIDDEN_KEY: mark('thrown'),
-  HIDDEN_MODEL: `http://127.0.0.1:9/${mark('model')}/v1`,
+  HIDDEN_OPERATOR: createMarker('operator'),
+  HIDDEN_URL: `http://127.0.0.1:9/hooks/${createMarker('path')}`,
+  HIDDEN_SECRET: createMarker('signing'),
+  HIDDEN_PROP: createMarker('prop'),
+  HIDDEN_KEY: createMarker('thrown'),
+  HIDDEN_MODEL: `http://127.0.0.1:9/${createMarker('model')}/v1`,
 }
 
-const harmless: Record<string, string> = {
+const harmlessVariables: Record<string, string> = {
   HARMLESS_AGENT: 'http://127.0.0.1:9/v1/chat',
   HARMLESS_SITE: 'https://github.com/acme',
 }
@@ -47,7 +47,7 @@ const quotingAgent = `export default {
 const failingServer = `process.stderr.write(process.argv.slice(2).join() + process.env.TOKEN + '\\n'); process.exit(1)`
 
 function describeConfig(folder: string): object {
-  const queried = (name: string) => `http://127.0.0.1:9/v1?api-key=${mark(name)}`
+  const urlWithSecret = (name: string) => `http://127.0.0.1:9/v1?api-key=${createMarker(name)}`
   return {
     dev: true,
     data: 'data',
@@ -55,25 +55,25 @@ function describeConfig(folder: string): object {
     listen: { port: 0 },
     email: {
       listen: { port: 0, protocol: 'smtp' },
-      submit: { host: '127.0.0.1', port: 9, user: 'me', password: mark('smtp') },
+      submit: { host: '127.0.0.1', port: 9, user: 'me', password: createMarker('smtp') },
     },
     log: { level: 'debug' },
-    telemetry: { endpoint: queried('endpoint'), headers: { 'x-api-key': mark('header') } },
+    telemetry: { endpoint: urlWithSecret('endpoint'), headers: { 'x-api-key': createMarker('header') } },
     delivery: { retry_after: 0.2, give_up_after_hours: 0.0001 },
     agents: {
       failing: { use: './failing.mjs' },
       hook: { use: 'webhook', url: { env: 'HIDDEN_URL' }, secret: { file: join(folder, 'secret.txt') } },
       ui: {
         use: 'ag-ui',
-        url: queried('query'),
-        api_key: mark('apikey'),
+        url: urlWithSecret('query'),
+        api_key: createMarker('apikey'),
         forwarded_props: { tenant: { env: 'HIDDEN_PROP' } },
       },
       model: {
         use: 'openai',
         base_url: { env: 'HIDDEN_MODEL' },
         model: 'm',
-        api_key: mark('modelkey'),
+        api_key: createMarker('modelkey'),
         parameters: { user: { env: 'HIDDEN_KEY' } },
       },
     },
@@ -84,7 +84,7 @@ const publicPoint = {
   x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
   y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
 }
-const privateJwk = { kty: 'EC', crv: 'P-256', ...publicPoint, d: mark('jwk') }
+const privateJwk = { kty: 'EC', crv: 'P-256', ...publicPoint, d: createMarker('jwk') }
 
 function createFolder(config: (folder: string) => object) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-hidden-'))
@@ -93,12 +93,12 @@ function createFolder(config: (folder: string) => object) {
   writeFileSync(join(folder, 'failing.mjs'), failingAgent)
   writeFileSync(join(folder, 'quoting.mjs'), quotingAgent)
   writeFileSync(join(folder, 'server.mjs'), failingServer)
-  writeFileSync(join(folder, 'secret.txt'), `${mark('filed')}\n`)
+  writeFileSync(join(folder, 'secret.txt'), `${createMarker('file')}\n`)
   writeFileSync(path, JSON.stringify(config(folder)))
-  const givenVariables = { ...variables, ...harmless }
-  Object.assign(process.env, givenVariables)
+  const testVariables = { ...variables, ...harmlessVariables }
+  Object.assign(process.env, testVariables)
   onTestFinished(() => {
-    for (const name of Object.keys(givenVariables)) delete process.env[name]
+    for (const name of Object.keys(testVariables)) delete process.env[name]
   })
   const runPostern = async (...args: readonly string[]): Promise<string> => {
     const result = await promisify(execFile)(process.execPath, [program, ...args, '--config', path], {
@@ -106,7 +106,7 @@ function createFolder(config: (folder: string) => object) {
     }).catch((error: { stdout: string; stderr: string }) => error)
     return result.stdout + result.stderr
   }
-  return { folder, path, runPostern: runPostern }
+  return { folder, path, runPostern }
 }
 
 /** Starts `postern dev` with this configuration, and asks its operator's API. */
@@ -116,11 +116,12 @@ async function openGateway(path: string, folder: string) {
   await gateway.start()
   const { url } = JSON.parse(readFileSync(join(folder, 'data', 'gateway.json'), 'utf8'))
   const headers = { authorization: `Bearer ${variables.HIDDEN_OPERATOR}`, 'content-type': 'application/json' }
-  const open = (route: string, init: RequestInit = {}) => fetch(`${url}/operator/api/${route}`, { ...init, headers })
-  const readRoute = async (route: string, init: RequestInit = {}) => (await open(route, init)).text()
-  const sendMail = (to: string, text: string) =>
+  const requestRoute = (route: string, init: RequestInit = {}) =>
+    fetch(`${url}/operator/api/${route}`, { ...init, headers })
+  const readRoute = async (route: string, init: RequestInit = {}) => (await requestRoute(route, init)).text()
+  const sendMessage = (to: string, text: string) =>
     readRoute('simulation/send', { method: 'POST', body: JSON.stringify({ via: 'a2a', to, text, timeout_seconds: 5 }) })
-  return { gateway, open, readRoute: readRoute, sendMail: sendMail }
+  return { gateway, requestRoute, readRoute, sendMessage }
 }
 
 function listFiles(folder: string): readonly string[] {
@@ -128,18 +129,18 @@ function listFiles(folder: string): readonly string[] {
   return entries.filter(entry => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
 }
 
-const findMarkers = (text: string) => [...new Set(text.match(marker))]
+const findMarkers = (text: string) => [...new Set(text.match(markerPattern))]
 
 test('no output of a gateway with failing agents shows a secret: settings, log, record, why, doctor or database', async () => {
-  const { folder, path, runPostern: run } = createFolder(describeConfig)
-  const { gateway, readRoute: ask, sendMail: send } = await openGateway(path, folder)
-  const outputs: Record<string, string> = { print: await run('config', 'print') }
-  for (const agent of ['failing', 'hook', 'ui', 'model']) outputs[`send ${agent}`] = await send(agent, 'hello')
+  const { folder, path, runPostern } = createFolder(describeConfig)
+  const { gateway, readRoute, sendMessage } = await openGateway(path, folder)
+  const outputs: Record<string, string> = { print: await runPostern('config', 'print') }
+  for (const agent of ['failing', 'hook', 'ui', 'model']) outputs[`send ${agent}`] = await sendMessage(agent, 'hello')
   for (const number of ['1', '3', '5', '7'])
-    for (const route of ['why', 'messages']) outputs[`${route} ${number}`] = await ask(`${route}/%23${number}`)
+    for (const route of ['why', 'messages']) outputs[`${route} ${number}`] = await readRoute(`${route}/%23${number}`)
   for (const route of ['settings', 'status', 'messages', 'deliveries', 'refusals', 'doctor'])
-    outputs[route] = await ask(route)
-  outputs.why = await run('why', '#1')
+    outputs[route] = await readRoute(route)
+  outputs.why = await runPostern('why', '#1')
   await gateway.stop()
   outputs.log = (await gateway.waitForExit()).output
   outputs.database = listFiles(join(folder, 'data'))
@@ -166,12 +167,12 @@ async function readUntil(answer: Response, text: string): Promise<string> {
 
 test('refusals and events of the API show no secret that a request quotes', async () => {
   const { folder, path } = createFolder(describeConfig)
-  const { open, readRoute: ask, sendMail: send } = await openGateway(path, folder)
-  const events = readUntil(await open('events?kind=message'), 'about (set)')
-  const sentId = await send('failing', `about ${mark('filed')}`)
-  const refusal = await ask(`messages?${mark('filed')}=1`)
+  const { requestRoute, readRoute, sendMessage } = await openGateway(path, folder)
+  const events = readUntil(await requestRoute('events?kind=message'), 'about (set)')
+  const sentId = await sendMessage('failing', `about ${createMarker('file')}`)
+  const refusal = await readRoute(`messages?${createMarker('file')}=1`)
   expect(refusal).toContain('there is no parameter \\"(set)\\"')
-  expect([sentId, refusal, await events, await ask('messages/%231')].flatMap(findMarkers)).toEqual([])
+  expect([sentId, refusal, await events, await readRoute('messages/%231')].flatMap(findMarkers)).toEqual([])
 }, 60_000)
 
 test('harmless text that equals a hidden value stays readable in the log, the record and the API', async () => {
@@ -189,26 +190,26 @@ test('harmless text that equals a hidden value stays readable in the log, the re
         use: 'openai',
         base_url: { env: 'HIDDEN_MODEL' },
         model: 'gpt-4o-mini',
-        api_key: mark('modelkey'),
+        api_key: createMarker('modelkey'),
       },
     },
   }))
   const text =
     'https://github.com/acme/postern/issues application/json model gpt-4o-mini in production, activity of 2026-01-01 at /v1/chat'
-  const { gateway, readRoute: ask, sendMail: send } = await openGateway(path, folder)
-  await send('quoting', text)
-  const outputs = [await ask('messages/%231'), await ask('why/%231'), await ask('messages')]
-  const settings = await ask('settings')
+  const { gateway, readRoute, sendMessage } = await openGateway(path, folder)
+  await sendMessage('quoting', text)
+  const outputs = [await readRoute('messages/%231'), await readRoute('why/%231'), await readRoute('messages')]
+  const settings = await readRoute('settings')
   await gateway.stop()
   outputs.push((await gateway.waitForExit()).output)
   for (const output of outputs) expect(output).toContain(text)
   expect(outputs[1]).toContain(`no answer to ${text}`)
-  for (const hidden of [...Object.values(harmless), 'production', 'format=activity'])
+  for (const hidden of [...Object.values(harmlessVariables), 'production', 'format=activity'])
     expect(settings).not.toContain(`"${hidden}`)
 }, 60_000)
 
 test('a failed start shows no secret in its errors', async () => {
-  const { runPostern: run } = createFolder(folder => ({
+  const { runPostern } = createFolder(folder => ({
     ...describeConfig(folder),
     payments: { use: 'receipt', issuer: 'https://till.test', jwk: privateJwk },
     agents: {
@@ -217,14 +218,19 @@ test('a failed start shows no secret in its errors', async () => {
         mcp: [
           {
             command: process.execPath,
-            args: ['server.mjs', `--token=${mark('arg')}`, mark('word')],
-            env: { TOKEN: mark('env') },
+            args: ['server.mjs', `--token=${createMarker('arg')}`, createMarker('word')],
+            env: { TOKEN: createMarker('env') },
           },
         ],
       },
     },
   }))
-  const outputs = [await run('start'), await run('dev'), await run('config', 'print'), await run('doctor')]
+  const outputs = [
+    await runPostern('start'),
+    await runPostern('dev'),
+    await runPostern('config', 'print'),
+    await runPostern('doctor'),
+  ]
   expect(outputs[1]).toContain('server.mjs" does not answer')
   expect(outputs.flatMap(findMarkers)).toEqual([])
 }, 60_000)

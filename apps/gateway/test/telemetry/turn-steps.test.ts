@@ -1,4 +1,4 @@
-import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import { openModelServer, replyWith, respondWithToolCall } from '@postern/agents/test-model-server'
 import type { WhyAnswer } from '@postern/operator'
 import { formatRecord } from '@postern/operator/views'
 import { expect, onTestFinished, test } from 'vitest'
@@ -7,7 +7,11 @@ import { attributeOf } from './collector.ts'
 import type { TracedGateway } from './traced-gateway.ts'
 import { callTraced, endAndRead, openTracedGateway, spansNamed } from './traced-gateway.ts'
 
-const script = [call('ask_hook', {}, 'id-1'), call('fall', {}, 'id-2'), replyWith('Both are done.')]
+const script = [
+  respondWithToolCall('ask_hook', {}, 'id-1'),
+  respondWithToolCall('fall', {}, 'id-2'),
+  replyWith('Both are done.'),
+]
 
 /** Opens a gateway with a model behind an agent, whose calls people do not see. */
 async function openModelTraced(): Promise<TracedGateway & { readonly host: string }> {

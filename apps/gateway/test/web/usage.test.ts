@@ -1,7 +1,7 @@
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import type { ModelReply, ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import { openModelServer, replyWith, respondWithToolCall } from '@postern/agents/test-model-server'
 import { formatRecord } from '@postern/operator/views'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
@@ -44,7 +44,10 @@ beforeAll(async () => {
   model = await openModelServer(request => {
     const lastText = lastOf(request)
     const isTold = request.body.messages.at(-1)?.role === 'tool'
-    if (!isTold) return lastText.includes('plainly') ? replyWith('Plainly.') : paid(call('look_up', { order: '17' }))
+    if (!isTold)
+      return lastText.includes('plainly')
+        ? replyWith('Plainly.')
+        : paid(respondWithToolCall('look_up', { order: '17' }))
     const query = JSON.stringify(request.body.messages)
     if (query.includes('break down')) return { status: 404, body: {} }
     if (query.includes('hang on')) return { pieces: replyWith('Hanging').pieces?.slice(0, -2) ?? [], hangs: true }

@@ -72,7 +72,7 @@ describe('callers without credentials, if the configuration allows them,', () =>
 
 test('callers of one network who open many tasks leave quota for other anonymous callers, up to a bound (A2A-T02)', async () => {
   const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
-  const busyGateway = await openA2aGateway({ works: false, config })
+  const busyGateway = await openA2aGateway({ runsWorker: false, config })
   let number = 0
   const openFrom = async (clientAddress: string) => {
     number += 1

@@ -9,7 +9,7 @@ import { makeIssuerKey } from '../setup/issuer.ts'
 let gateway: A2aTestGateway
 
 beforeEach(async () => {
-  gateway = await openA2aGateway({ works: false })
+  gateway = await openA2aGateway({ runsWorker: false })
 })
 afterEach(() => gateway.close())
 
@@ -349,7 +349,7 @@ describe('the configuration', () => {
   })
 
   test('refuses tokens without typ at+jwt if require_at_jwt is set', async () => {
-    const strictGateway = await openA2aGateway({ works: false, issuer: { require_at_jwt: true } })
+    const strictGateway = await openA2aGateway({ runsWorker: false, issuer: { require_at_jwt: true } })
     const untypedAnswer = await strictGateway.rpc('ListTasks')
     expect([untypedAnswer.status, untypedAnswer.body.error?.message]).toEqual([
       401,

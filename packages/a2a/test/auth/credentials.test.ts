@@ -16,7 +16,7 @@ const keys = [
 let gateway: A2aTestGateway
 
 beforeEach(async () => {
-  gateway = await openA2aGateway({ works: false, config: { auth: { api_keys: keys } } })
+  gateway = await openA2aGateway({ runsWorker: false, config: { auth: { api_keys: keys } } })
 })
 afterEach(() => gateway.close())
 
@@ -83,7 +83,7 @@ describe('API keys (A2A-A17)', () => {
   })
 
   test('have no effect if none are configured', async () => {
-    const plainGateway = await openA2aGateway({ works: false })
+    const plainGateway = await openA2aGateway({ runsWorker: false })
     expect((await verdict({ headers: { 'x-api-key': key } }, 'ListTasks', plainGateway)).status).toBe(200)
     await plainGateway.close()
   })
@@ -125,7 +125,7 @@ describe('scopes (A2A-A13)', () => {
   test('of other issuers limit nothing, unless the issuer must give ours', async () => {
     const scope = 'openid profile'
     expect((await verdict({ token: await gateway.issuer.sign({ scope }) })).status).toBe(200)
-    const strictGateway = await openA2aGateway({ works: false, issuer: { require_scopes: true } })
+    const strictGateway = await openA2aGateway({ runsWorker: false, issuer: { require_scopes: true } })
     expect(await verdict({ token: await strictGateway.issuer.sign({ scope }) }, 'ListTasks', strictGateway)).toEqual(
       refused('a2a:task.read'),
     )
@@ -138,7 +138,7 @@ describe('scopes (A2A-A13)', () => {
   test('use the configured names', async () => {
     const scopes = { ListTasks: 'read:tasks' }
     const scopedGateway = await openA2aGateway({
-      works: false,
+      runsWorker: false,
       issuer: { require_scopes: true },
       config: { auth: { scopes } },
     })
@@ -163,7 +163,7 @@ test('an unknown tenant always gets the same answer, whatever the token claims (
 
 describe('a single-use token (A2A-A18)', () => {
   test('counts once', async () => {
-    const singleUseGateway = await openA2aGateway({ works: false, issuer: { single_use: true } })
+    const singleUseGateway = await openA2aGateway({ runsWorker: false, issuer: { single_use: true } })
     const token = await singleUseGateway.issuer.sign({ jti: 'a' })
     expect((await verdict({ token }, 'ListTasks', singleUseGateway)).status).toBe(200)
     expect(await verdict({ token }, 'ListTasks', singleUseGateway)).toEqual({

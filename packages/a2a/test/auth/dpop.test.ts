@@ -13,7 +13,7 @@ let token: string
 let number = 0
 
 beforeEach(async () => {
-  gateway = await openA2aGateway({ works: false })
+  gateway = await openA2aGateway({ runsWorker: false })
   holder = await makeIssuerKey('holder')
   token = await gateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
 })
@@ -176,7 +176,7 @@ describe('the gateway refuses with DPoP', () => {
   })
 
   test('an unbound token of an issuer that must bind them', async () => {
-    const strictGateway = await openA2aGateway({ works: false, issuer: { require_dpop: true } })
+    const strictGateway = await openA2aGateway({ runsWorker: false, issuer: { require_dpop: true } })
     const { status, message } = await call({ authorization: `Bearer ${strictGateway.token}` }, strictGateway)
     expect([status, message]).toEqual([401, 'Cannot take request: token is not bound to a key'])
     expect((await call({}, strictGateway)).challenge).toBe(`DPoP realm="agents.test", algs="${algs}"`)
@@ -185,7 +185,7 @@ describe('the gateway refuses with DPoP', () => {
 })
 
 test('the gateway answers a stale or missing nonce with a fresh one, which then works', async () => {
-  const strictGateway = await openA2aGateway({ works: false, config: { auth: { dpop_nonce: true } } })
+  const strictGateway = await openA2aGateway({ runsWorker: false, config: { auth: { dpop_nonce: true } } })
   token = await strictGateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
   const attempt = async (nonce?: string) =>
     call(

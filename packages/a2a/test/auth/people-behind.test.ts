@@ -25,7 +25,11 @@ const identity: IdentityVerifier = {
 const as = (person: string) => ({ metadata: { mentionable: { identity_evidence: person } } })
 
 test('a person behind a connector who opens all their tasks leaves quota for others, up to a common bound', async () => {
-  const busyGateway = await openA2aGateway({ works: false, identity, config: { limits: { open_tasks_per_caller: 2 } } })
+  const busyGateway = await openA2aGateway({
+    runsWorker: false,
+    identity,
+    config: { limits: { open_tasks_per_caller: 2 } },
+  })
   const openTask = async (person: string) =>
     (await busyGateway.sendText('hi', as(person), { configuration: { returnImmediately: true } })).status
   const statuses: number[] = []
@@ -38,7 +42,11 @@ test('a person behind a connector who opens all their tasks leaves quota for oth
 })
 
 test('a person behind a connector who holds all their streams leaves streams for others', async () => {
-  const streamGateway = await openA2aGateway({ works: false, identity, config: { limits: { streams_per_caller: 2 } } })
+  const streamGateway = await openA2aGateway({
+    runsWorker: false,
+    identity,
+    config: { limits: { streams_per_caller: 2 } },
+  })
   const closeStreams = new AbortController()
   const openStreamOf = async (person: string) => {
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hi' }], ...as(person) }

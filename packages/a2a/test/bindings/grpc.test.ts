@@ -391,7 +391,7 @@ describe('the gRPC binding', () => {
 
   test('appears on each agent’s card with its tenant', async () => {
     const config = { grpc: { port: 0, address: 'agents.test:443' } }
-    const gatewayWithAgents = await openA2aGateway({ agents: { store, other: otherAgent }, config, works: false })
+    const gatewayWithAgents = await openA2aGateway({ agents: { store, other: otherAgent }, config, runsWorker: false })
     const interfaces = async (path: string) =>
       (await gatewayWithAgents.request(path)).body as never as {
         supportedInterfaces: readonly { protocolBinding: string }[]
@@ -446,7 +446,7 @@ describe('the socket of gRPC', () => {
 
   test('names a certificate that it cannot use', async () => {
     const tls = { certificate: '/none', key: '/none' }
-    const secureGateway = await openA2aGateway({ config: { grpc: { port: 0, tls } }, works: false })
+    const secureGateway = await openA2aGateway({ config: { grpc: { port: 0, tls } }, runsWorker: false })
     await expect(openListener(secureGateway)).rejects.toMatchObject({ name: 'ConfigError', key: 'a2a.grpc.tls' })
     await secureGateway.close()
   })
@@ -460,7 +460,7 @@ describe('the socket of gRPC', () => {
   })
 
   test('refuses calls of one address beyond its limit before any other check', async () => {
-    const limitedGateway = await openA2aGateway({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
+    const limitedGateway = await openA2aGateway({ config: { grpc: { port: 0, per_address: 3 } }, runsWorker: false })
     const socket = await openListener(limitedGateway)
     const caller = openGrpcClient(socket.port)
     const codes = []
@@ -518,7 +518,7 @@ describe('the socket of gRPC', () => {
   })
 
   test('does not exist unless it is configured', async () => {
-    const plainGateway = await openA2aGateway({ works: false })
+    const plainGateway = await openA2aGateway({ runsWorker: false })
     expect(plainGateway.channel.endpoint.listen).toBeUndefined()
     await plainGateway.close()
   })

@@ -17,13 +17,13 @@ const unknownId = '00000000-0000-4000-8000-000000000000'
 
 interface RestOptions extends Omit<A2aPostOptions, 'path'> {
   readonly body?: unknown
-  readonly at?: string
+  readonly basePath?: string
 }
 
-function callRest(method: string, path: string, { body, headers, token, at = '/a2a/rest' }: RestOptions = {}) {
+function callRest(method: string, path: string, { body, headers, token, basePath = '/a2a/rest' }: RestOptions = {}) {
   const bearer = token === null ? undefined : `Bearer ${token ?? gateway.token}`
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return gateway.request(at + path, {
+  return gateway.request(basePath + path, {
     method,
     ...(body !== undefined && { body: text }),
     headers: {
@@ -35,15 +35,15 @@ function callRest(method: string, path: string, { body, headers, token, at = '/a
   })
 }
 
-let unique = 0
-const send = (text: string, message: object = {}) => {
-  unique += 1
-  return { message: { messageId: `r-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...message } }
+let messageCount = 0
+const composeSendParams = (text: string, message: object = {}) => {
+  messageCount += 1
+  return { message: { messageId: `r-${messageCount}`, role: 'ROLE_USER', parts: [{ text }], ...message } }
 }
 
-/** Returns the details of a google.rpc.Status after it has checked their form. */
+/** Checks the form of a google.rpc.Status, and returns its details. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
-function errorOf({ status, body }: A2aAnswer): any {
+function readError({ status, body }: A2aAnswer): any {
   const { error } = body as unknown as { error: { code: number; status: string; message: string; details: never[] } }
   expect(error.code).toBe(status)
   const [info, request] = error.details as { reason: string; domain: string; fieldViolations?: object[] }[]
@@ -53,17 +53,26 @@ function errorOf({ status, body }: A2aAnswer): any {
 
 describe('every unary operation has its path (HTTP_JSON-URL-001)', () => {
   test('with SendMessage, GetTask and ListTasks for each agent and the default one', async () => {
-    for (const at of ['/a2a/rest', '/agents/echo/a2a/rest']) {
-      const answer = await callRest('POST', '/message:send', { body: send('hello'), at })
+    for (const basePath of ['/a2a/rest', '/agents/echo/a2a/rest']) {
+      const answer = await callRest('POST', '/message:send', { body: composeSendParams('hello'), basePath })
       expect(answer.status).toBe(200)
       const { task } = answer.body as unknown as { task: { id: string; contextId: string; artifacts: object[] } }
       expect(task.artifacts).toMatchObject([{ parts: [{ text: 'heard: hello' }] }])
-      const foundTask = await callRest('GET', `/tasks/${task.id}?historyLength=0`, { at })
+      const foundTask = await callRest('GET', `/tasks/${task.id}?historyLength=0`, { basePath })
       expect(foundTask.body).toEqual(task)
-      const listed = await callRest('GET', `/tasks?contextId=${task.contextId}&pageSize=1&includeArtifacts=true`, {
-        at,
+      const listResponse = await callRest(
+        'GET',
+        `/tasks?contextId=${task.contextId}&pageSize=1&includeArtifacts=true`,
+        {
+          basePath,
+        },
+      )
+      expect(listResponse.body).toMatchObject({
+        tasks: [{ id: task.id }],
+        nextPageToken: '',
+        pageSize: 1,
+        totalSize: 1,
       })
-      expect(listed.body).toMatchObject({ tasks: [{ id: task.id }], nextPageToken: '', pageSize: 1, totalSize: 1 })
     }
   })
 
@@ -73,13 +82,13 @@ describe('every unary operation has its path (HTTP_JSON-URL-001)', () => {
     ['an empty object', '{}', 'application/json'],
     ['metadata', '{"metadata":{"why":"enough"}}', 'application/a2a+json'],
   ])('with CancelTask, which accepts a body of %s', async (_, body, type) => {
-    const at = '/agents/asking/a2a/rest'
-    const sent = await callRest('POST', '/message:send', { body: send('x'), at })
-    const { id } = (sent.body as unknown as { task: { id: string } }).task
+    const basePath = '/agents/asking/a2a/rest'
+    const sendResponse = await callRest('POST', '/message:send', { body: composeSendParams('x'), basePath })
+    const { id } = (sendResponse.body as unknown as { task: { id: string } }).task
     const headers = type ? { 'content-type': type } : {}
-    const canceled = await callRest('POST', `/tasks/${id}:cancel`, { body, headers, at })
-    expect(canceled.body).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
-    expect(errorOf(await callRest('POST', `/tasks/${id}:cancel`, { at }))).toMatchObject({
+    const cancelResponse = await callRest('POST', `/tasks/${id}:cancel`, { body, headers, basePath })
+    expect(cancelResponse.body).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
+    expect(readError(await callRest('POST', `/tasks/${id}:cancel`, { basePath }))).toMatchObject({
       http: 400,
       status: 'FAILED_PRECONDITION',
       reason: 'TASK_NOT_CANCELABLE',
@@ -90,64 +99,71 @@ describe('every unary operation has its path (HTTP_JSON-URL-001)', () => {
 
 describe('both bindings (BIND-EQUIV-002)', () => {
   test('return the same GetTask and ListTasks results, byte for byte', async () => {
-    const sent = await callRest('POST', '/message:send', { body: send('hello') })
-    const { id, contextId } = (sent.body as unknown as { task: { id: string; contextId: string } }).task
+    const sendResponse = await callRest('POST', '/message:send', { body: composeSendParams('hello') })
+    const { id, contextId } = (sendResponse.body as unknown as { task: { id: string; contextId: string } }).task
     const pairs = [
       [await callRest('GET', `/tasks/${id}`), await gateway.rpc('GetTask', { id })],
       [await callRest('GET', `/tasks?contextId=${contextId}`), await gateway.rpc('ListTasks', { contextId })],
     ] as const
-    for (const [ours, theirs] of pairs) expect(ours.text).toBe(JSON.stringify(theirs.body.result))
+    for (const [restResponse, rpcResponse] of pairs)
+      expect(restResponse.text).toBe(JSON.stringify(rpcResponse.body.result))
   })
 
   test('refuse with the same words, for the same reason (BIND-EQUIV-003)', async () => {
     const pairs = [
       [await callRest('GET', `/tasks/${unknownId}`), await gateway.rpc('GetTask', { id: unknownId })],
       [
-        await callRest('POST', '/message:send', { body: send('x', { parts: [] }) }),
-        await gateway.rpc('SendMessage', send('x', { parts: [] })),
+        await callRest('POST', '/message:send', { body: composeSendParams('x', { parts: [] }) }),
+        await gateway.rpc('SendMessage', composeSendParams('x', { parts: [] })),
       ],
       [await callRest('GET', '/tasks?pageSize=-1'), await gateway.rpc('ListTasks', { pageSize: -1 })],
       [await callRest('GET', '/acme/tasks'), await gateway.rpc('ListTasks', { tenant: 'acme' })],
     ] as const
-    for (const [ours, theirs] of pairs) {
-      const { message, reason, request } = errorOf(ours)
+    for (const [restResponse, rpcResponse] of pairs) {
+      const { message, reason, request } = readError(restResponse)
       expect([message, reason, request]).toEqual([
-        theirs.body.error?.message,
-        theirs.body.error?.data[0].reason,
-        theirs.body.error?.data[1],
+        rpcResponse.body.error?.message,
+        rpcResponse.body.error?.data[0].reason,
+        rpcResponse.body.error?.data[1],
       ])
     }
   })
 
-  test('make one task of a message sent by both (A2A-M12)', async () => {
-    const body = send('hello')
-    const [one, two] = [await callRest('POST', '/message:send', { body }), await gateway.rpc('SendMessage', body)]
-    expect(one.text).toBe(JSON.stringify(two.body.result))
+  test('create one task for a message that arrives through both (A2A-M12)', async () => {
+    const body = composeSendParams('hello')
+    const [restResponse, rpcResponse] = [
+      await callRest('POST', '/message:send', { body }),
+      await gateway.rpc('SendMessage', body),
+    ]
+    expect(restResponse.text).toBe(JSON.stringify(rpcResponse.body.result))
     expect(gateway.receivedMessages.filter(({ id }) => id === body.message.messageId)).toHaveLength(1)
     expect(gateway.receivedMessages.at(-1)?.raw).toEqual(body)
   })
 
   test('answer for another caller’s task exactly as for an unknown one (A2A-T02, BIND-EQUIV-004)', async () => {
-    const sent = await callRest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
-    const { id } = (sent.body as unknown as { task: { id: string } }).task
+    const sendResponse = await callRest('POST', '/message:send', {
+      body: composeSendParams('x'),
+      basePath: '/agents/asking/a2a/rest',
+    })
+    const { id } = (sendResponse.body as unknown as { task: { id: string } }).task
     const token = await gateway.issuer.sign({ sub: 'bob' })
-    const at = '/agents/asking/a2a/rest'
+    const basePath = '/agents/asking/a2a/rest'
     for (const [method, path] of [
       ['GET', ''],
       ['POST', ':cancel'],
     ] as const) {
-      const foreign = await callRest(method, `/tasks/${id}${path}`, { token, at })
-      const unknown = await callRest(method, `/tasks/${unknownId}${path}`, { token, at })
-      expect(foreign.text).toBe(unknown.text)
-      expect([...foreign.headers]).toEqual([...unknown.headers])
-      expect(errorOf(foreign)).toMatchObject({ http: 404, status: 'NOT_FOUND', reason: 'TASK_NOT_FOUND' })
+      const foreignTaskResponse = await callRest(method, `/tasks/${id}${path}`, { token, basePath })
+      const unknownTaskResponse = await callRest(method, `/tasks/${unknownId}${path}`, { token, basePath })
+      expect(foreignTaskResponse.text).toBe(unknownTaskResponse.text)
+      expect([...foreignTaskResponse.headers]).toEqual([...unknownTaskResponse.headers])
+      expect(readError(foreignTaskResponse)).toMatchObject({ http: 404, status: 'NOT_FOUND', reason: 'TASK_NOT_FOUND' })
     }
   })
 })
 
 describe('the media type of the answer (HTTP_JSON-SVC-001)', () => {
   test.each([
-    ['nothing said, nothing sent', {}, undefined, 'application/a2a+json'],
+    ['no Accept header and no body', {}, undefined, 'application/a2a+json'],
     ['a2a+json sent', { 'content-type': 'application/a2a+json' }, '{}', 'application/a2a+json'],
     ['json sent', { 'content-type': 'application/json' }, '{}', 'application/json'],
     ['json asked for', { accept: 'application/json' }, undefined, 'application/json'],
@@ -206,10 +222,10 @@ describe('status and reason identify the fault (HTTP_JSON-STATUS-001)', () => {
       'INVALID_PARAMS',
     ],
     ['A2A-A01 no credential', 'GET', '/tasks', { token: null }, 401, 'UNAUTHENTICATED'],
-    ['an unknown agent', 'GET', '/tasks', { at: '/agents/nobody/a2a/rest' }, 404, 'NOT_FOUND'],
-    ['an agent by %2F', 'GET', '/tasks', { at: '/agents/a%2Fb/a2a/rest' }, 404, 'NOT_FOUND'],
+    ['an unknown agent', 'GET', '/tasks', { basePath: '/agents/nobody/a2a/rest' }, 404, 'NOT_FOUND'],
+    ['an agent by %2F', 'GET', '/tasks', { basePath: '/agents/a%2Fb/a2a/rest' }, 404, 'NOT_FOUND'],
   ])('%s', async (_, method, path, options, http, reason) => {
-    expect(errorOf(await callRest(method, path, options))).toMatchObject({ http, reason })
+    expect(readError(await callRest(method, path, options))).toMatchObject({ http, reason })
   })
 
   test.each([
@@ -222,7 +238,7 @@ describe('status and reason identify the fault (HTTP_JSON-STATUS-001)', () => {
     ['POST', `/tasks/${unknownId}/pushNotificationConfigs/1`, 'GET, DELETE'],
   ])('%s %s answers 405 (HTTP_JSON-URL-002, A2A-E20)', async (method, path, allow) => {
     const answer = await callRest(method, path)
-    expect(errorOf(answer)).toMatchObject({ http: 405, reason: 'METHOD_NOT_ALLOWED' })
+    expect(readError(answer)).toMatchObject({ http: 405, reason: 'METHOD_NOT_ALLOWED' })
     expect(answer.headers.get('allow')).toBe(allow)
   })
 

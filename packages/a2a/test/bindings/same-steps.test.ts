@@ -22,7 +22,7 @@ function watchSteps(store: Store): Store {
 }
 
 beforeAll(async () => {
-  gateway = await openA2aGateway({ watchStore: watchSteps, works: false })
+  gateway = await openA2aGateway({ watchStore: watchSteps, runsWorker: false })
   bob = await gateway.issuer.sign({ sub: 'bob' })
 })
 afterAll(() => gateway.close())

@@ -6,7 +6,7 @@ import { openA2aGateway } from '../setup/gateway.ts'
 let gateway: A2aTestGateway
 
 beforeAll(async () => {
-  gateway = await openA2aGateway({ works: false, config: { versions: ['1.0'] } })
+  gateway = await openA2aGateway({ runsWorker: false, config: { versions: ['1.0'] } })
 })
 afterAll(() => gateway.close())
 
@@ -48,7 +48,7 @@ describe('the gateway refuses any other version, and never guesses', () => {
 
 describe('when the gateway also offers 0.3,', () => {
   test('a missing version means 0.3, and its methods work (VER-SERVER-003)', async () => {
-    const both = await openA2aGateway({ works: false })
+    const both = await openA2aGateway({ runsWorker: false })
     for (const headers of [{ 'a2a-version': '' }, { 'a2a-version': '0.3' }, { 'a2a-version': '0.3.0' }]) {
       const { body } = await both.rpc('tasks/get', { id: 'x' }, { headers })
       expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
@@ -57,7 +57,7 @@ describe('when the gateway also offers 0.3,', () => {
   })
 
   test('the gateway refuses a method of the other version without guessing (A2A-E10)', async () => {
-    const both = await openA2aGateway({ works: false })
+    const both = await openA2aGateway({ runsWorker: false })
     const older = await both.rpc('message/send', {})
     expect(older.body.error?.code).toBe(-32601)
     const newer = await both.rpc('ListTasks', {}, { headers: { 'a2a-version': '' } })

@@ -12,7 +12,7 @@ beforeAll(async () => {
   const profiles = {
     echo: { displayName: ' Écho “der Große”\u2028山😀\n', description: '', iconUrl: 'https://agents.test/ü.png' },
   }
-  gateway = await openA2aGateway({ agents: { echo: echoAgent, other: echoAgent }, profiles, works: false })
+  gateway = await openA2aGateway({ agents: { echo: echoAgent, other: echoAgent }, profiles, runsWorker: false })
 })
 afterAll(() => gateway.close())
 
@@ -123,7 +123,7 @@ describe('a caller that names no version or 0.3 gets a card for both versions:',
   })
 
   test('the card omits 0.3 if the gateway does not offer it', async () => {
-    const modern = await openA2aGateway({ config: { versions: ['1.0'] }, works: false })
+    const modern = await openA2aGateway({ config: { versions: ['1.0'] }, runsWorker: false })
     expect(JSON.parse((await modern.request(root)).text)).not.toHaveProperty('url')
     await modern.close()
   })

@@ -14,7 +14,7 @@ import { makeIssuerKey } from '../setup/issuer.ts'
 
 let gateway: A2aTestGateway
 beforeEach(async () => {
-  gateway = await openA2aGateway({ works: false })
+  gateway = await openA2aGateway({ runsWorker: false })
 })
 afterEach(() => gateway.close())
 

@@ -18,20 +18,20 @@ describe('the gateway refuses the input of an attacker:', () => {
   test.each(['image/png\r\n\r\n;x', 'image/png\n;x=1', 'image/png\u00a0;x', 'image/png;x\r\ny: z'])(
     'the media type %j, whose blank would end a header',
     async mediaType => {
-      await open({ works: false })
+      await open({ runsWorker: false })
       const { body } = await gateway.sendText('', { parts: [{ raw: 'AAAA', mediaType }] })
       expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('must be a media type') })
     },
   )
 
   test.each(['contextId', 'messageId'])('a lone surrogate in %s, which a store would change', async name => {
-    await open({ works: false })
+    await open({ runsWorker: false })
     const { body } = await gateway.sendText('x', { [name]: '\ud800' })
     expect(body.error?.message).toBe(`Cannot SendMessage: message.${name} must be well-formed Unicode`)
   })
 
   test.each(['/a2a', '/a2a/rest/message:send'])('two versions in the query of %s', async path => {
-    await open({ works: false })
+    await open({ runsWorker: false })
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const body = path === '/a2a' ? { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } } : { message }
     const options = { path: `${path}?A2A-Version=1.0&A2A-Version=0.3`, headers: { 'a2a-version': '' } }
@@ -49,7 +49,7 @@ describe('a push notification configuration inside a message', () => {
   test.each(['taskPushNotificationConfig', 'task_push_notification_config'])(
     '(%s) needs the scope of its own operation, on each binding',
     async name => {
-      await open({ works: false })
+      await open({ runsWorker: false })
       const token = await gateway.issuer.sign({ scope: 'a2a:message.send a2a:message.stream' })
       const configuration = { [name]: { url: 'https://example.com/x' } }
       const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
@@ -66,14 +66,14 @@ describe('a push notification configuration inside a message', () => {
   test.each([{ returnImmediately: true }, { taskPushNotificationConfig: null, returnImmediately: true }])(
     'has no effect on another configuration (%j), which needs no own scope',
     async configuration => {
-      await open({ works: false })
+      await open({ runsWorker: false })
       const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
       expect((await gateway.sendText('x', {}, { token, configuration })).status).toBe(200)
     },
   )
 
   test('also has its rules for clients of 0.3', async () => {
-    await open({ works: false })
+    await open({ runsWorker: false })
     const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
     const message = { messageId: 'm', role: 'user', kind: 'message', parts: [{ kind: 'text', text: 'x' }] }
     const params = { message, configuration: { pushNotificationConfig: { url: 'https://example.com/x' } } }

@@ -12,7 +12,7 @@ function runExample(code: string, names: Readonly<Record<string, unknown>>): Pro
 test('the example in the README of a2a sends a message', async () => {
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const { gateway, issuer: signer, token, close } = await openA2aGateway({ works: false })
+  const { gateway, issuer: signer, token, close } = await openA2aGateway({ runsWorker: false })
   const { issuer, jwks, audience } = signer
   const names = { openA2a, a2aConfigSchema, gateway, issuer, jwks, audience, token }
   expect(await runExample(code, names)).toBe('TASK_STATE_SUBMITTED')

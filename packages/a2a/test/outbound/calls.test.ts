@@ -420,7 +420,7 @@ describe('a call between two gateways', () => {
   async function openPair(agent = echoAgent) {
     otherGateway = await openA2aGateway({ agents: { echo: agent } })
     const server = await listenOnLoopback(otherGateway.channel.endpoint.routes)
-    const ownGateway = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
+    const ownGateway = await openA2aGateway({ runsWorker: false, loopback: { 'agents.test': server.port } })
     const deps = { system: ownGateway.system, store: ownGateway.store, origin: 'https://ours.test' }
     close = async () => {
       await ownGateway.close()
@@ -442,7 +442,7 @@ describe('a call between two gateways', () => {
       agents: { echo: echoAgent, helper: { handle: ({ sender }) => `I hear ${sender.address}` } },
     })
     const server = await listenOnLoopback(otherGateway.channel.endpoint.routes)
-    const system = await openA2aGateway({ works: false, loopback: { 'agents.test': server.port } })
+    const system = await openA2aGateway({ runsWorker: false, loopback: { 'agents.test': server.port } })
     const call = createAgentCaller({
       config: a2aConfigSchema.parse({}),
       system: system.system,

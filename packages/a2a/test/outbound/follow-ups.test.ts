@@ -128,7 +128,7 @@ describe('a message that continues a task', () => {
 
   test('asks for the task again when nothing has happened for long', async () => {
     serve([askingTask], { task: askingTask })
-    peer.system.hurry(20)
+    peer.system.speedUpClock(20)
     const now = peer.system.now
     peer.system.now = () => now() + methods().length * 10_000
     expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which city?')] })

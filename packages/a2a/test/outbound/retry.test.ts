@@ -5,18 +5,18 @@ import { agentMessage, openAgentPeer } from '../setup/peer.ts'
 let peer: TestPeer
 afterEach(() => peer.close())
 
-const kind = { withinMs: 60_000, streams: false }
+const peerConfig = { withinMs: 60_000, streams: false }
 
-/** Calls a peer whose first response to the message is `first`, and whose second one is valid. */
-async function callTwice(first: object) {
+/** Calls a peer whose first response to the message is `firstResponse`, and whose second one is valid. */
+async function callTwice(firstResponse: object) {
   peer = await openAgentPeer()
-  peer.system.hurry(20)
+  peer.system.speedUpClock(20)
   const calls: string[] = []
   peer.answerRpc(({ body }) => {
     calls.push(String(body.method))
-    return calls.length === 1 ? first : agentMessage({ text: 'done' })
+    return calls.length === 1 ? firstResponse : agentMessage({ text: 'done' })
   })
-  const answer = await peer.call('pay', { peer: kind }).catch((error: Error) => error.message)
+  const answer = await peer.call('pay', { peer: peerConfig }).catch((error: Error) => error.message)
   return { calls, answer }
 }
 
@@ -25,8 +25,8 @@ test.each([
   ['502', { status: 502 }],
   ['504', { status: 504 }],
   ['an error of JSON-RPC with the code 503', { json: { jsonrpc: '2.0', id: 1, error: { code: 503, message: 'no' } } }],
-])('the gateway does not repeat a call after %s, because the peer may have acted', async (_what, first) => {
-  const { calls, answer } = await callTwice(first)
+])('the gateway does not repeat a call after %s, because the peer may have acted', async (_case, firstResponse) => {
+  const { calls, answer } = await callTwice(firstResponse)
   expect(answer).toEqual(expect.stringMatching(/^Cannot call agent/))
   expect(calls).toHaveLength(1)
 })

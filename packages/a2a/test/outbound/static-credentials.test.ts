@@ -93,7 +93,7 @@ describe('an unreachable peer', () => {
   // Time runs fast here, so that a busy machine needs a longer limit.
   const patient = { withinMs: 600_000 }
   test('gets another try and answers once', async () => {
-    peer.system.hurry(50)
+    peer.system.speedUpClock(50)
     let tries = 0
     peer.answerRpc(() => {
       tries += 1
@@ -104,7 +104,7 @@ describe('an unreachable peer', () => {
   })
 
   test('gets no further try after a while', async () => {
-    peer.system.hurry(50)
+    peer.system.speedUpClock(50)
     peer.answerRpc(() => ({ status: 503, text: '{}' }))
     await expect(call(patient)).rejects.toMatchObject({ name: 'Unavailable' })
     expect(rpcs().length).toBeGreaterThan(2)

@@ -16,7 +16,7 @@ test.each([
 })
 
 test('the response to an internal error says so without details of the error', async () => {
-  const gateway = await openA2aGateway({ works: false })
+  const gateway = await openA2aGateway({ runsWorker: false })
   gateway.store.findTask = async () => {
     throw new Error('db password is hunter2')
   }

@@ -78,7 +78,7 @@ export interface A2aTestGatewayOptions {
   /** The additions to the configuration of the issuer. */
   readonly issuer?: object | undefined
   /** False to start no workers, so that tasks stay submitted. */
-  readonly works?: boolean | undefined
+  readonly runsWorker?: boolean | undefined
   readonly path?: string | undefined
   readonly loopback?: Readonly<Record<string, number>> | undefined
   /** Resolves the names of hosts. */
@@ -113,7 +113,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   })
   const system = createA2aSystem(fetch)
   clock.now = () => system.now()
-  system.hurry(options.pace ?? 1)
+  system.speedUpClock(options.pace ?? 1)
   const store = await openSqliteStore({
     channels: sketchedChannels,
     path: options.path ?? ':memory:',
@@ -166,7 +166,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
   const worker =
-    options.works === false
+    options.runsWorker === false
       ? undefined
       : startWorker(turnContext, { system, retry, channels }, system, {
           holder: 'test',

@@ -8,7 +8,7 @@ export interface A2aTestSystem extends System {
   /** Advances the clock by a number of ms. */
   advance(ms: number): void
   /** Makes all waiting shorter by this factor from now on. */
-  hurry(factor: number): void
+  speedUpClock(factor: number): void
   readonly logged: readonly { readonly fields: unknown; readonly text: string }[]
 }
 
@@ -29,7 +29,7 @@ export function createA2aSystem(fetch: GuardedFetch): A2aTestSystem {
     advance: ms => {
       shift += ms
     },
-    hurry: factor => {
+    speedUpClock: factor => {
       pace = factor
     },
     logged,

@@ -25,7 +25,7 @@ test('get, list, subscribe and notifications continue from the store after a res
   const receiver = await openReceiver()
   const path = join(directory, 'desk.sqlite')
   const options = { agents: { desk: agent }, path, loopback: { 'hook.test': receiver.port } }
-  const before = await openA2aGateway({ ...options, works: false })
+  const before = await openA2aGateway({ ...options, runsWorker: false })
   const taskPushNotificationConfig = { id: 'c', url: 'https://hook.test/' }
   const firstAnswer = await before.sendText(
     'hello',
@@ -36,7 +36,7 @@ test('get, list, subscribe and notifications continue from the store after a res
   await before.close()
 
   // No worker runs yet, so the present tasks were stored before.
-  const idle = await openA2aGateway({ ...options, works: false })
+  const idle = await openA2aGateway({ ...options, runsWorker: false })
   expect((await idle.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_SUBMITTED')
   expect((await idle.rpc('ListTasks', {})).body.result.tasks).toMatchObject([{ id }])
   const cut = await openStream(idle, 'SubscribeToTask', { id })

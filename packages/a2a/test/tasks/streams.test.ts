@@ -510,7 +510,7 @@ describe('abandoned streams and refused callers', () => {
     })
     const first = await send('hang', {}, {}, idle)
     const { id } = (await readFirst(first)).task
-    idle.system.hurry(500)
+    idle.system.speedUpClock(500)
     const events = first.events()
     await expect.poll(first.beats).toBeGreaterThan(2)
     idle.system.advance(3_600_000)

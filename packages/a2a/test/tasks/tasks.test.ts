@@ -44,7 +44,7 @@ async function lookUp(id: string): Promise<{ readonly answer: object; readonly r
   })
   const { body } = await watchedGateway.rpc('GetTask', { id })
   await watchedGateway.close()
-  return { answer: body, requestedIds: requestedIds }
+  return { answer: body, requestedIds }
 }
 
 async function sendAndRead(text: string, message?: object): Promise<A2aAnswer['body']['result']> {
@@ -111,14 +111,14 @@ describe('a blocking call', () => {
   })
 
   test('shows the current task when the agent’s deadline has long passed', async () => {
-    const idle = await openA2aGateway({ works: false, pace: 20, profiles: { echo: { deadlineMs: 1_000 } } })
+    const idle = await openA2aGateway({ runsWorker: false, pace: 20, profiles: { echo: { deadlineMs: 1_000 } } })
     const { body } = await idle.sendText('hello')
     expect(body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
     await idle.close()
   })
 
   test('shows the current task after the configured wait', async () => {
-    const idle = await openA2aGateway({ works: false, config: { limits: { wait_seconds: 0.2 } } })
+    const idle = await openA2aGateway({ runsWorker: false, config: { limits: { wait_seconds: 0.2 } } })
     const { body } = await idle.sendText('hello')
     expect(body.result.task.status).toEqual({ state: 'TASK_STATE_SUBMITTED', timestamp: expect.any(String) })
     await idle.close()
@@ -155,7 +155,7 @@ describe('a blocking call', () => {
   })
 
   test('ends when the channel closes', async () => {
-    const idle = await openA2aGateway({ works: false })
+    const idle = await openA2aGateway({ runsWorker: false })
     const pendingAnswer = idle.sendText('hello')
     await expect.poll(async () => (await idle.store.count()).messages.received).toBe(1)
     idle.channel.endpoint.release?.()

@@ -5,14 +5,14 @@ import { isJsonObject } from '@postern/message'
 import type { Relation, RelationKey, Store } from '@postern/pipeline'
 import type { InboxLookups, ResolvedInboxRequest } from '../inbox/activity-kind.ts'
 import { isUnderstood } from '../inbox/activity-kind.ts'
-import type { Facts } from '../proofs/proven-activity.ts'
+import type { StoredFacts } from '../proofs/proven-activity.ts'
 
 /**
  * Creates a store that records its answers, because follows and earlier activities may no longer exist when the activity
  * is read again. With `recordedFacts`, the store answers from the record instead. `list` returns the recorded facts, which
  * are the queries that had a result.
  */
-export function createFactRecorder(store: Pick<Store, keyof InboxLookups['store']>, recordedFacts?: Facts) {
+export function createFactRecorder(store: Pick<Store, keyof InboxLookups['store']>, recordedFacts?: StoredFacts) {
   const facts: Record<string, Json> = {}
   async function recordFact<Answer>(
     question: readonly unknown[],
@@ -37,7 +37,7 @@ export function createFactRecorder(store: Pick<Store, keyof InboxLookups['store'
       return relations
     },
   }
-  return { store: recordingStore, list: (): Facts => facts }
+  return { store: recordingStore, list: (): StoredFacts => facts }
 }
 
 function listRelationKey({ agent, relation, peer }: Pick<RelationKey, 'agent' | 'relation' | 'peer'>) {
@@ -45,14 +45,14 @@ function listRelationKey({ agent, relation, peer }: Pick<RelationKey, 'agent' | 
 }
 
 /** Lists the recorded relations of a peer. Each relation has its own key, regardless of the query that found it. */
-function listRecordedRelations(facts: Facts, peer: string): readonly Relation[] {
+function listRecordedRelations(facts: StoredFacts, peer: string): readonly Relation[] {
   return Object.values(facts).filter(
     (fact): fact is Json & Relation => isJsonObject(fact) && fact.peer === peer && 'relation' in fact,
   )
 }
 
 /** Stores the recorded facts with the activity. */
-export function addFacts(request: ResolvedInboxRequest, facts: Facts): ResolvedInboxRequest {
+export function addFacts(request: ResolvedInboxRequest, facts: StoredFacts): ResolvedInboxRequest {
   if (!isUnderstood(request) || Object.keys(facts).length === 0) return request
   const { kind, resolved: resolvedActivity } = request
   const { arrival } = resolvedActivity.proven
@@ -63,6 +63,6 @@ export function addFacts(request: ResolvedInboxRequest, facts: Facts): ResolvedI
   }
 }
 
-export function readFacts(arrival: Json): Facts {
-  return isJsonObject(arrival) && isJsonObject(arrival.facts) ? (arrival.facts as Facts) : {}
+export function readFacts(arrival: Json): StoredFacts {
+  return isJsonObject(arrival) && isJsonObject(arrival.facts) ? (arrival.facts as StoredFacts) : {}
 }

@@ -14,8 +14,8 @@ import { readDeliveryTarget, toStoredJson } from '../format/targets.ts'
 import { createDeletedCheck } from '../inboxes/deleted-actors.ts'
 import type { ForeignDelivery } from '../inboxes/foreign-inbox-limits.ts'
 import { createUnreachableInboxHandler } from '../inboxes/unreachable-inboxes.ts'
-import type { PeerLimits } from '../peers/peer-limits.ts'
-import { createPeerLimits } from '../peers/peer-limits.ts'
+import type { PostLengthCache } from '../peers/peer-limits.ts'
+import { createPostLengthCache } from '../peers/peer-limits.ts'
 import { addressAction, expandToFollowers } from '../posts/address-action.ts'
 import { addressAnswer } from '../posts/address-answer.ts'
 import { createDeliveryRenderer, describeOutgoing } from '../posts/render-delivery.ts'
@@ -29,7 +29,7 @@ export function createOutbound(
   deps: ChannelDeps & Pick<ActorRemovalDeps, 'isFormerAgent'>,
 ) {
   const { system, store, agents, origin, now, send, fetchDocument, foreignInboxes } = deps
-  const limits = createPeerLimits({ fetch: system.fetch, now })
+  const limits = createPostLengthCache({ fetch: system.fetch, now })
   const addressing = {
     origin,
     findPostLimitChars: createPostLimitFinder(config, limits),
@@ -82,7 +82,7 @@ function findForeignInbox(delivery: Delivery): ForeignDelivery | undefined {
 /** Creates the function that returns the length of the longest post for an inbox. If posts are not split, there is no limit. */
 function createPostLimitFinder(
   { split_posts: splitsPosts }: Pick<ActivityPubConfig, 'split_posts'>,
-  limits: PeerLimits,
+  limits: PostLengthCache,
 ): (inbox: string | undefined) => number {
   return inbox => (splitsPosts ? limits.findPostLength((inbox && findHost(inbox)) ?? '') : Number.MAX_SAFE_INTEGER)
 }

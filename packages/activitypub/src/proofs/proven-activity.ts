@@ -32,8 +32,8 @@ export function createProvenActivity(activity: Omit<ProvenActivity, typeof prove
 }
 
 /**
- * The outcome of the verification. `DeletedActor` is the `Delete` of an actor whose origin confirms the deletion (410). `ignored` is such a
- * `Delete` if the actor cannot be found, so that nobody can prove it, or an own post that a peer sends back.
+ * The outcome of the verification. `DeletedActor` is the `Delete` of an actor whose origin confirms the deletion (410). `ignored` is the
+ * `Delete` of an actor that cannot be found, because nobody can prove that deletion. Our own post that a peer sends back is `ignored`, too.
  */
 export type VerifiedInboxRequest = ProvenActivity | DeletedActor | 'ignored'
 
@@ -42,11 +42,11 @@ export interface DeletedActor {
   readonly activity?: undefined
 }
 
-/** A proven activity and the name of its sender. */
+/** A proven activity and the confirmed address of its sender. */
 export interface NamedActivity extends ProvenActivity {
   /** The address `@user@host`, confirmed by WebFinger. Absent if it is not confirmed, or if nothing needs the name. */
   readonly address: string | undefined
 }
 
-/** The facts about an activity that our own store had when the activity came, by query. A query without a result is absent. */
-export type Facts = Readonly<Record<string, Json>>
+/** The facts that our store knew when an activity arrived, by the query that asked for them. A query without a result is absent. */
+export type StoredFacts = Readonly<Record<string, Json>>

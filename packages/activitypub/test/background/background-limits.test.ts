@@ -200,7 +200,7 @@ test('a hanging host delays one answer by its time limit, and not the next answe
   const chain = servePost(peer, alice, { inReplyTo: hanging, content: 'reached' })
   expect(textsOf(await mention(stage, alice, { inReplyTo: chain }))).toEqual(['reached'])
   expect(slept).toContain(5_000)
-  await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
+  await vi.waitFor(async () => expect((await stage.listStoredMessages())[0]?.state).toBe('answered'))
   gateway.system.advance(3_000)
   const secondPost = servePost(peer, bob)
   expect(await mention(stage, bob, { inReplyTo: secondPost, context: 'https://other.test/another' })).toEqual([])

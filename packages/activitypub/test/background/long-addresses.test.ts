@@ -21,7 +21,7 @@ const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url
 
 test('the gateway keeps the text of a post and drops every URL that is too long', async () => {
   stage = await openStage({ config: { block: ['blocked.test'] } })
-  const { gateway, alice, stored } = stage
+  const { gateway, alice, listStoredMessages: stored } = stage
   const labels = `https://${'a.'.repeat(7_000)}blocked.test/a.png`
   const attachment = [attach(`https://good.test/${'a'.repeat(2_040)}`), ...Array(62).fill(attach(labels))]
   const shortAttachment = attach('https://good.test/a.png')

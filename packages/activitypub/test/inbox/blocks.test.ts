@@ -84,7 +84,13 @@ test('the block list recognizes an IDN by its A-labels', async () => {
 })
 
 test('with an allow list, only its hosts and their sub-domains can send', async () => {
-  const { gateway, peer, alice, mallory, stored } = await openGuarded({ allow: ['good.test', 'evil.test'], block: [] })
+  const {
+    gateway,
+    peer,
+    alice,
+    mallory,
+    listStoredMessages: stored,
+  } = await openGuarded({ allow: ['good.test', 'evil.test'], block: [] })
   const bob = settlePerson(peer, 'bob@other.test')
   const sub = settlePerson(peer, 'sub@sub.evil.test')
   for (const person of [alice, mallory, sub]) {
@@ -122,7 +128,7 @@ test.each([
   ['under an id of the relay', { ...evilNote, id: 'https://good.test/copies/1' }],
   ['in its Create', { type: 'Create', id: 'https://evil.test/notes/1/activity', object: evilNote }],
 ])('a boost, %s, of a post on a blocked domain causes no effect and no fetch (AP-64)', async (_, object) => {
-  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  const { gateway, peer, alice, listStoredMessages: stored } = await openGuarded({ block: ['evil.test'] })
   const activity = announce(alice, object)
   expect(await postActivity(gateway, alice, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
   expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
@@ -132,7 +138,7 @@ test.each([
 test.each(['Create', 'Update'])(
   'a %s has no effect when its post has a blocked actor as a second author (AP-64)',
   async type => {
-    const { gateway, peer, alice, mallory, stored } = await openGuarded({ block: ['evil.test'] })
+    const { gateway, peer, alice, mallory, listStoredMessages: stored } = await openGuarded({ block: ['evil.test'] })
     const note = { attributedTo: [alice.id, mallory.id] }
     expect(await postActivity(gateway, alice, composeNote(alice, note, { type }))).toMatchObject({ status: 202 })
     expect(peer.countOf(mallory.id)).toBe(0)
@@ -147,7 +153,7 @@ test.each([
   ['plain address', { quoteUrl: 'http://evil.test/notes/1' }],
   ['file', { attachment: [{ type: 'Image', mediaType: 'image/png', url: 'https://cdn.evil.test/1.png' }] }],
 ])('the gateway omits the %s of a post that leads to a blocked domain (AP-64)', async (_, note) => {
-  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  const { gateway, peer, alice, listStoredMessages: stored } = await openGuarded({ block: ['evil.test'] })
   expect(await postActivity(gateway, alice, composeNote(alice, note))).toMatchObject({ status: 202 })
   const [record] = await stored()
   expect(record?.message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Hello' }])
@@ -155,7 +161,7 @@ test.each([
 })
 
 test('a block also covers a handle’s domain on another server, without a request to it (AP-64)', async () => {
-  const { gateway, peer, alice, stored } = await openGuarded({ block: ['other.test'] })
+  const { gateway, peer, alice, listStoredMessages: stored } = await openGuarded({ block: ['other.test'] })
   const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
   const body = { subject: 'acct:alice@other.test', links }
   peer.serve('https://good.test/.well-known/webfinger', { type: 'application/jrd+json', body })
@@ -165,7 +171,7 @@ test('a block also covers a handle’s domain on another server, without a reque
 })
 
 test('the gateway does not follow WebFinger to a blocked domain (AP-64)', async () => {
-  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  const { gateway, peer, alice, listStoredMessages: stored } = await openGuarded({ block: ['evil.test'] })
   const location = 'https://evil.test/.well-known/webfinger?resource=acct:alice@good.test'
   peer.serve('https://good.test/.well-known/webfinger', { status: 302, headers: { location } })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })

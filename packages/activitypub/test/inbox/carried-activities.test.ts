@@ -40,7 +40,7 @@ function prove(
 /** Forwards a document: the signature is Mallory's, and the document is Erin's. */
 async function carry(document: Members, by: PeerAccount = stage.mallory) {
   const { status, code, detail } = await postActivity(stage.gateway, by, document)
-  return { status, code, detail, stored: await stage.stored() }
+  return { status, code, detail, stored: await stage.listStoredMessages() }
 }
 
 test('the gateway accepts a forwarded document with its own proof from anyone, as its signer’s', async () => {
@@ -119,7 +119,7 @@ describe('the gateway refuses a forwarded activity', () => {
   test('whose forwarder has an invalid signature', async () => {
     const { status, code } = await postActivity(stage.gateway, stage.mallory, prove(note()), { key: stage.alice.key })
     expect([status, code]).toEqual([401, 'signature_invalid'])
-    expect(await stage.stored()).toEqual([])
+    expect(await stage.listStoredMessages()).toEqual([])
   })
 
   test('whose forwarder it cannot look up', async () => {
@@ -140,5 +140,5 @@ test('a proof from the last day counts in a forwarded activity, and an older one
   expect(await carry(prove(composeNote(erin), { at: Date.now() - dayMs + 600_000 }))).toMatchObject({ status: 202 })
   const old = prove(composeNote(erin), { at: Date.now() - 30 * dayMs })
   expect((await postActivity(stage.gateway, erin, old)).status).toBe(202)
-  expect((await stage.stored())[0]?.message.sender.identities).toHaveLength(2)
+  expect((await stage.listStoredMessages())[0]?.message.sender.identities).toHaveLength(2)
 })

@@ -21,7 +21,7 @@ const onlyMe = { to: [echoActor], cc: [] }
 /** Waits until the agent has answered all messages. */
 async function answerAll(): Promise<void> {
   const worker = stage.gateway.work()
-  const states = async () => new Set((await stage.stored()).map(({ state }) => state))
+  const states = async () => new Set((await stage.listStoredMessages()).map(({ state }) => state))
   await vi.waitFor(async () => expect(await states()).not.toContain('received'))
   await vi.waitFor(async () => expect(await states()).not.toContain('working'))
   await worker.stop(500)
@@ -33,7 +33,7 @@ test('an edit changes a waiting message, and the agent reads only the new text',
   await postActivity(gateway, alice, note)
   const update = composeUpdate(alice, note, { content: '<p>Hello again</p>' })
   expect(await postActivity(gateway, alice, update)).toMatchObject({ status: 202 })
-  const [edit, first] = await stage.stored()
+  const [edit, first] = await stage.listStoredMessages()
   expect(edit).toMatchObject({ state: 'ignored', flags: ['edit_applied'], message: { kind: 'edit' } })
   expect(first).toMatchObject({
     state: 'received',
@@ -66,7 +66,7 @@ test('an edit after the answer reaches the agent as an edit, in the thread of th
   await answerAll()
   const update = composeUpdate(alice, note, { content: '<p>Hello again</p>' })
   expect(await postActivity(gateway, alice, update)).toMatchObject({ status: 202 })
-  const [edit, first] = await stage.stored()
+  const [edit, first] = await stage.listStoredMessages()
   expect(edit).toMatchObject({ thread: first?.thread, state: 'received', flags: [] })
   expect(edit?.message).toMatchObject({
     id: update.id,
@@ -104,7 +104,7 @@ test('the gateway refuses an Update of another author’s post, which stays unch
   }
   const nameless = composeUpdate(bob, note, { content: '<p>Mine now</p>', attributedTo: undefined, ...onlyMe, tag: [] })
   await postActivity(gateway, bob, { ...nameless, to: [], cc: [] })
-  const records = await stage.stored()
+  const records = await stage.listStoredMessages()
   expect(records.filter(({ message }) => message.kind === 'edit')).toEqual([])
   expect(records.at(-1)?.message.parts).toMatchObject([{ content: 'Hello' }])
 })
@@ -118,7 +118,7 @@ test('an Update that mentions the agent for the first time is a message to it', 
   await postActivity(gateway, alice, composeUpdate(alice, note, { content: '<p>Hi @echo</p>', tag }), {
     path: '/inbox',
   })
-  expect(await stage.stored()).toMatchObject([{ message: { kind: 'message' }, state: 'received' }])
+  expect(await stage.listStoredMessages()).toMatchObject([{ message: { kind: 'message' }, state: 'received' }])
 })
 
 test('an edit does not widen the audience, nor does a second Create of the same post (AP-53)', async () => {
@@ -144,7 +144,7 @@ test('the gateway refuses a Create of another author’s post (AP-53)', async ()
   await postActivity(gateway, alice, note)
   const wide = composeNote(mallory, { id: objectIdOf(note), attributedTo: alice.id })
   expect(await postActivity(gateway, mallory, wide)).toMatchObject({ status: 401, code: 'signer_mismatch' })
-  expect(await stage.stored()).toHaveLength(1)
+  expect(await stage.listStoredMessages()).toHaveLength(1)
 })
 
 test('the gateway ignores a malformed language in an edit (AP-60)', async () => {
@@ -153,7 +153,7 @@ test('the gateway ignores a malformed language in an edit (AP-60)', async () => 
   await postActivity(gateway, alice, note)
   const contentMap = { 'x y': '<p>bad</p>', fr: '<p>bon</p>' }
   await postActivity(gateway, alice, composeUpdate(alice, note, { content: undefined, contentMap }))
-  const [edit] = await stage.stored()
+  const [edit] = await stage.listStoredMessages()
   expect(edit?.message).toMatchObject({ parts: [{ content: 'bon' }], sender: { profile: { locale: 'fr' } } })
 })
 
@@ -168,7 +168,7 @@ test.each([
   const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
   const deletion = composeActivity(alice, 'Delete', refer(objectIdOf(note)))
   expect(await postActivity(gateway, alice, deletion, { path: '/inbox' })).toMatchObject({ status: 202 })
-  const [notice, edit, first] = await stage.stored()
+  const [notice, edit, first] = await stage.listStoredMessages()
   expect(notice).toMatchObject({ state: 'received', thread: first?.thread })
   expect(notice?.message).toMatchObject({ kind: 'delete', in_reply_to: objectIdOf(note) })
   expect(first).toMatchObject({
@@ -178,7 +178,7 @@ test.each([
     message: { parts: [] },
   })
   expect(edit).toMatchObject({ state: 'ignored', flags: ['edit_applied', 'deleted'], message: { parts: [] } })
-  expect(JSON.stringify(await stage.stored())).not.toContain('zebra')
+  expect(JSON.stringify(await stage.listStoredMessages())).not.toContain('zebra')
   expect(turn?.message).toBe(first?.number)
 })
 
@@ -200,9 +200,9 @@ test('a Delete that arrives before its Create prevents the post', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice, { content: '<p>zebra</p>' })
   expect(await postActivity(gateway, alice, composeDelete(alice, objectIdOf(note)))).toMatchObject({ status: 202 })
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
   expect(await postActivity(gateway, alice, note)).toMatchObject({ status: 202 })
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] } })
   expect(await gateway.store.findNextDueAt()).toBeUndefined()
 })
@@ -217,11 +217,11 @@ test('the gateway accepts a Delete of an object of another actor, which has no e
       expect(await postActivity(gateway, thief, composeDelete(thief, object))).toMatchObject({ status: 202 })
     }
   }
-  expect(await stage.stored()).toMatchObject([
+  expect(await stage.listStoredMessages()).toMatchObject([
     { state: 'received', flags: [], message: { parts: [{ content: 'Hello' }] } },
   ])
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
-  expect((await stage.stored())[0]).toMatchObject({ state: 'received' })
+  expect((await stage.listStoredMessages())[0]).toMatchObject({ state: 'received' })
 })
 
 test('an actor cannot delete another actor’s post in advance (AP-55)', async () => {
@@ -230,7 +230,7 @@ test('an actor cannot delete another actor’s post in advance (AP-55)', async (
   const bob = settlePerson(peer, 'bob@good.test')
   await postActivity(gateway, bob, composeDelete(bob, objectIdOf(note)))
   await postActivity(gateway, alice, note)
-  expect(await stage.stored()).toMatchObject([{ state: 'received' }])
+  expect(await stage.listStoredMessages()).toMatchObject([{ state: 'received' }])
 })
 
 test('an Update does not restore a deleted post', async () => {
@@ -239,7 +239,7 @@ test('an Update does not restore a deleted post', async () => {
   await postActivity(gateway, alice, note)
   await postActivity(gateway, alice, composeDelete(alice, objectIdOf(note)))
   await postActivity(gateway, alice, composeUpdate(alice, note, { content: '<p>zebra</p>' }))
-  const [update] = await stage.stored()
+  const [update] = await stage.listStoredMessages()
   expect(update).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] } })
 })
 
@@ -249,8 +249,8 @@ test('the gateway deletes an actor that deletes itself, with all its text', asyn
   await postActivity(gateway, alice, composeNote(alice, { content: '<p>zebra</p>' }))
   expect(await postActivity(gateway, alice, composeActivity(alice, 'Delete', alice.id))).toMatchObject({ status: 202 })
   expect(await gateway.store.countRelations({ via: 'activitypub', agent: 'echo', relation: 'follower' })).toBe(0)
-  expect((await stage.stored()).map(({ flags }) => flags)).toEqual([['deleted'], ['deleted']])
-  expect(JSON.stringify(await stage.stored())).not.toContain('zebra')
+  expect((await stage.listStoredMessages()).map(({ flags }) => flags)).toEqual([['deleted'], ['deleted']])
+  expect(JSON.stringify(await stage.listStoredMessages())).not.toContain('zebra')
   expect(await gateway.store.listDeliveries({ limit: 9 })).toMatchObject([
     { state: 'dead', last_error: 'the recipient is gone' },
   ])
@@ -294,7 +294,7 @@ test('a quote becomes a link without its fallback text, with or without a quote 
     content: `<p class="quote-inline">RE: <a href="${quoted}">${quoted}</a></p><p>Look</p>`,
   }
   await postActivity(gateway, alice, composeNote(alice, note))
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message.parts).toEqual([
     { kind: 'text', mime: 'text/plain', content: 'Look' },
     { kind: 'link', url: quoted, title: 'Quoted post' },
@@ -310,7 +310,7 @@ test('the gateway ignores an embedded quoted post (AP-62)', async () => {
     { type: 'Link', mediaType: 'application/activity+json', href: 'https://other.test/notes/2', name: 'RE: x' },
   ]
   await postActivity(gateway, alice, composeNote(alice, { quote, tag }))
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(JSON.stringify(record?.message.parts)).not.toContain('zebra')
   expect(record?.message.parts).toMatchObject([{ kind: 'text' }, { kind: 'link', url: 'https://other.test/notes/1' }])
 })
@@ -324,7 +324,7 @@ test('the gateway does not read collections of replies (AP-63)', async () => {
     first: { type: 'CollectionPage', next: id, items: ['https://evil.test/1'] },
   }
   await postActivity(gateway, alice, composeNote(alice, { replies, context: id }))
-  expect(await stage.stored()).toHaveLength(1)
+  expect(await stage.listStoredMessages()).toHaveLength(1)
   expect(peer.countOf(id)).toBe(0)
 })
 

@@ -16,18 +16,18 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const activity = { accept: 'application/activity+json' }
+const activityHeaders = { accept: 'application/activity+json' }
 const echo = `${origin}/agents/echo`
 
-async function get(path: string, headers: Record<string, string> = activity) {
-  const answer = await stage.gateway.app.request(path, { headers })
-  const text = await answer.text()
-  const isJson = /json/.test(answer.headers.get('content-type') ?? '')
-  return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
+async function fetchDocument(path: string, headers: Record<string, string> = activityHeaders) {
+  const response = await stage.gateway.app.request(path, { headers })
+  const text = await response.text()
+  const isJson = /json/.test(response.headers.get('content-type') ?? '')
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
 test('an agent is a Service with a key, inboxes and its collections', async () => {
-  const { status, headers, body } = await get('/agents/echo')
+  const { status, headers, body } = await fetchDocument('/agents/echo')
   expect(status).toBe(200)
   expect(headers.get('content-type')).toBe('application/activity+json; charset=utf-8')
   expect(headers.get('vary')).toBe('Accept')
@@ -54,7 +54,7 @@ test('an agent is a Service with a key, inboxes and its collections', async () =
   expect(body.assertionMethod[0].publicKeyMultibase).toMatch(/^z6Mk/)
   expect(Date.parse(body.published)).not.toBeNaN()
   expect(createPublicKey(body.publicKey.publicKeyPem).asymmetricKeyDetails?.modulusLength).toBe(2048)
-  expect((await get('/agents/echo')).body).toEqual(body)
+  expect((await fetchDocument('/agents/echo')).body).toEqual(body)
 })
 
 test.each([
@@ -63,13 +63,13 @@ test.each([
   'application/ld+json',
   'application/activity+json, application/ld+json; profile="https://www.w3.org/ns/activitystreams", text/html;q=0.1',
 ])('a client that accepts %s gets the actor', async accept => {
-  expect((await get('/agents/echo', { accept })).body).toMatchObject({ type: 'Service' })
+  expect((await fetchDocument('/agents/echo', { accept })).body).toMatchObject({ type: 'Service' })
 })
 
 test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'application/json', ''])(
-  'a client that accepts %s gets a redirect to the page',
+  'a client that accepts %s gets no actor document',
   async accept => {
-    const { status, headers } = await get('/agents/echo', { accept })
+    const { status, headers } = await fetchDocument('/agents/echo', { accept })
     expect(status).toBe(404)
     expect(headers.get('vary')).toBe('Accept')
   },
@@ -78,12 +78,12 @@ test.each(['text/html,application/xhtml+xml,*/*;q=0.8', '*/*', 'application/json
 test.each(['/agents/nobody', '/agents/nobody/outbox', '/agents/nobody/followers', '/agents/nobody/posts/1'])(
   'an unknown agent has no %s',
   async path => {
-    expect(await get(path)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+    expect(await fetchDocument(path)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
   },
 )
 
 test('everyone can read the instance actor', async () => {
-  expect((await get('/actor', {})).body).toMatchObject({
+  expect((await fetchDocument('/actor', {})).body).toMatchObject({
     id: `${origin}/actor`,
     type: 'Application',
     preferredUsername: 'agents.test',
@@ -92,10 +92,10 @@ test('everyone can read the instance actor', async () => {
   })
 })
 
-test('the instance actor names existing addresses: an inbox, and an empty outbox', async () => {
-  const { body: actor } = await get('/actor', {})
+test('the instance actor has an empty outbox, and an inbox that stores nothing', async () => {
+  const { body: actor } = await fetchDocument('/actor', {})
   const pathOf = (iri: string) => new URL(iri).pathname
-  expect((await get(pathOf(actor.outbox), {})).body).toEqual({
+  expect((await fetchDocument(pathOf(actor.outbox), {})).body).toEqual({
     '@context': 'https://www.w3.org/ns/activitystreams',
     id: actor.outbox,
     type: 'OrderedCollection',
@@ -105,31 +105,33 @@ test('the instance actor names existing addresses: an inbox, and an empty outbox
   const { gateway, alice } = stage
   for (const type of ['Follow', 'Block', 'Create']) {
     const activity = { ...composeNote(alice, { to: [actor.id], cc: [], tag: [] }, { to: [actor.id], cc: [] }), type }
-    const expected = type === 'Create' ? activity : { ...activity, object: actor.id }
-    expect(await postActivity(gateway, alice, expected, { path: pathOf(actor.inbox) })).toMatchObject({ status: 202 })
+    const postedActivity = type === 'Create' ? activity : { ...activity, object: actor.id }
+    expect(await postActivity(gateway, alice, postedActivity, { path: pathOf(actor.inbox) })).toMatchObject({
+      status: 202,
+    })
   }
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
 })
 
-test.each(['followers', 'following'])('the collection %s shows a total without members', async kind => {
-  const { body } = await get(`/agents/echo/${kind}`)
-  const id = `${echo}/${kind}`
+test.each(['followers', 'following'])('the collection %s shows a total without members', async collection => {
+  const { body } = await fetchDocument(`/agents/echo/${collection}`)
+  const id = `${echo}/${collection}`
   expect(body).toMatchObject({ id, type: 'OrderedCollection', totalItems: 0, first: `${id}?page=true` })
   expect(body.orderedItems).toBeUndefined()
-  const page = await get(`/agents/echo/${kind}?page=true`)
+  const page = await fetchDocument(`/agents/echo/${collection}?page=true`)
   expect(page.body).toMatchObject({ id: body.first, type: 'OrderedCollectionPage', partOf: id, orderedItems: [] })
 })
 
 test('an agent has no pinned posts', async () => {
   const collection = { id: `${echo}/featured`, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
-  expect((await get('/agents/echo/featured')).body).toMatchObject(collection)
+  expect((await fetchDocument('/agents/echo/featured')).body).toMatchObject(collection)
 })
 
 test('NodeInfo describes the running gateway', async () => {
-  const { body } = await get('/.well-known/nodeinfo', {})
+  const { body } = await fetchDocument('/.well-known/nodeinfo', {})
   const [{ href }] = body.links
   expect(href).toBe(`${origin}/nodeinfo/2.1`)
-  expect((await get(new URL(href).pathname, {})).body).toMatchObject({
+  expect((await fetchDocument(new URL(href).pathname, {})).body).toMatchObject({
     version: '2.1',
     software: { name: 'postern' },
     protocols: ['activitypub'],
@@ -154,7 +156,7 @@ test('keys.list() returns the keys of the actor documents', async () => {
     `${origin}/actor#main-key`,
     `${origin}/actor#ed25519-key`,
   ])
-  const { body } = await get('/agents/echo')
+  const { body } = await fetchDocument('/agents/echo')
   expect(keys[0]?.publicKey).toBe(body.publicKey.publicKeyPem)
   expect(keys[1]?.publicKey).toBe(body.assertionMethod[0].publicKeyMultibase)
 })
@@ -175,37 +177,37 @@ describe('a post', () => {
   })
 
   test('is readable with its activity if it is public', async () => {
-    expect((await get(ids.open ?? '')).body).toMatchObject({
+    expect((await fetchDocument(ids.open ?? '')).body).toMatchObject({
       id: `${origin}${ids.open}`,
       type: 'Note',
       attributedTo: echo,
     })
-    expect((await get(`${ids.open}/activity`)).body).toMatchObject({
+    expect((await fetchDocument(`${ids.open}/activity`)).body).toMatchObject({
       type: 'Create',
       object: { id: `${origin}${ids.open}` },
     })
   })
 
   test('does not exist for strangers if it is direct (AP-65)', async () => {
-    expect(await get(ids.direct ?? '')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
-    expect(await get(`${ids.direct}/activity`)).toMatchObject({ status: 404 })
+    expect(await fetchDocument(ids.direct ?? '')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+    expect(await fetchDocument(`${ids.direct}/activity`)).toMatchObject({ status: 404 })
   })
 
   test('does not exist under another agent', async () => {
-    expect(await get((ids.open ?? '').replace('/echo/', '/help/'))).toMatchObject({ status: 404 })
+    expect(await fetchDocument((ids.open ?? '').replace('/echo/', '/help/'))).toMatchObject({ status: 404 })
   })
 
   test('counts in the outbox if it is public (AP-65)', async () => {
-    const { body } = await get('/agents/echo/outbox')
+    const { body } = await fetchDocument('/agents/echo/outbox')
     expect(body).toMatchObject({ type: 'OrderedCollection', totalItems: 1, first: `${echo}/outbox?page=true` })
-    const page = await get('/agents/echo/outbox?page=true')
+    const page = await fetchDocument('/agents/echo/outbox?page=true')
     expect(page.body).toMatchObject({ type: 'OrderedCollectionPage', partOf: `${echo}/outbox` })
     expect(page.body.orderedItems.map(({ id }: { id: string }) => id)).toEqual([`${origin}${ids.open}/activity`])
     expect(page.body.next).toBeUndefined()
   })
 
   test('has no outbox page after an invalid number', async () => {
-    expect(await get('/agents/echo/outbox?page=true&after=x')).toMatchObject({ status: 400 })
+    expect(await fetchDocument('/agents/echo/outbox?page=true&after=x')).toMatchObject({ status: 400 })
   })
 })
 

@@ -196,7 +196,7 @@ test('a broken, private, oversized or non-https WebFinger answer confirms no nam
     peer.serve(url, answer)
     gateway.system.advance(6 * 60_000)
     expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
-    const [record] = await stage.stored()
+    const [record] = await stage.listStoredMessages()
     expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
   }
 })

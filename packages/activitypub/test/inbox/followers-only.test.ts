@@ -90,7 +90,7 @@ test('does not exist for a reader who blocks the agent, even as its recipient', 
 })
 
 test('only readers of a followers-only post can like it', async () => {
-  const reactions = async () => (await stage.stored()).filter(({ message }) => message.kind === 'reaction')
+  const reactions = async () => (await stage.listStoredMessages()).filter(({ message }) => message.kind === 'reaction')
   await tell(bob, 'Like', origin + path)
   await tell(stage.mallory, 'Like', origin + path)
   expect(await reactions()).toEqual([])
@@ -116,7 +116,7 @@ test('answers readers with 410 after its deletion, and others with 404', async (
 
 test('the gateway ignores a reaction to a post number that does not exist', async () => {
   await tell(stage.alice, 'Like', `${origin}${path}.7`)
-  expect((await stage.stored()).filter(({ message }) => message.kind === 'reaction')).toEqual([])
+  expect((await stage.listStoredMessages()).filter(({ message }) => message.kind === 'reaction')).toEqual([])
   await tell(stage.alice, 'Like', origin + path)
-  expect((await stage.stored()).filter(({ message }) => message.kind === 'reaction')).toHaveLength(1)
+  expect((await stage.listStoredMessages()).filter(({ message }) => message.kind === 'reaction')).toHaveLength(1)
 })

@@ -79,7 +79,7 @@ test('a repeated Follow makes one follower', async () => {
   await postActivity(gateway, alice, follow, { path: '/inbox' })
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
   expect(await totalOf(gateway)).toBe(1)
-  expect(await stage.stored()).toHaveLength(2)
+  expect(await stage.listStoredMessages()).toHaveLength(2)
 })
 
 test.each([
@@ -98,7 +98,7 @@ test.each([
     status: 202,
   })
   expect(await totalOf(gateway)).toBe(0)
-  const [notice] = await stage.stored()
+  const [notice] = await stage.listStoredMessages()
   expect(notice?.message).toMatchObject({ kind: 'unfollow', parts: [{ content: 'No longer follows you' }] })
 })
 
@@ -125,7 +125,7 @@ test('an Undo of another actor’s Follow has no effect (AP-57)', async () => {
     expect(await postActivity(gateway, thief, composeUndo(thief, disguised))).toMatchObject({ status: 202 })
   }
   expect(await totalOf(gateway)).toBe(1)
-  expect(await stage.stored()).toHaveLength(1)
+  expect(await stage.listStoredMessages()).toHaveLength(1)
 })
 
 test('a manual policy makes a new follower wait for the operator, and accepts a known one', async () => {
@@ -137,7 +137,7 @@ test('a manual policy makes a new follower wait for the operator, and accepts a 
   expect(await gateway.store.findRelation(pending)).toMatchObject({
     target: { inbox: `${alice.id}/inbox`, sharedInbox: 'https://good.test/inbox', address: '@alice@good.test' },
   })
-  const [request] = await stage.stored()
+  const [request] = await stage.listStoredMessages()
   expect(request).toMatchObject({ state: 'ignored', flags: ['follow_request'], deliveries: [] })
   const actor = await gateway.app.request('/agents/echo', { headers: { accept: 'application/activity+json' } })
   expect(await actor.json()).toMatchObject({ manuallyApprovesFollowers: true })
@@ -165,7 +165,7 @@ test('a peer can withdraw a waiting request', async () => {
   await postActivity(gateway, alice, follow)
   await postActivity(gateway, alice, composeUndo(alice, follow))
   expect(await gateway.store.countRelations({ via: 'activitypub', agent: 'echo', relation: 'pending' })).toBe(0)
-  expect((await stage.stored())[0]).toMatchObject({ state: 'ignored' })
+  expect((await stage.listStoredMessages())[0]).toMatchObject({ state: 'ignored' })
 })
 
 test('a closed policy rejects a Follow', async () => {
@@ -188,7 +188,7 @@ test('a peer that blocks an agent gets no posts, and its posts do not reach the 
   expect(await totalOf(gateway)).toBe(0)
   await postActivity(gateway, alice, composeNote(alice))
   const worker = gateway.work()
-  const [laterMessage, blockNotice, earlierMessage] = await stage.stored()
+  const [laterMessage, blockNotice, earlierMessage] = await stage.listStoredMessages()
   expect(laterMessage).toMatchObject({ state: 'ignored', flags: ['blocked_by'] })
   expect(blockNotice).toMatchObject({ message: { id: block.id }, state: 'ignored', flags: ['blocked_by'] })
   expect(earlierMessage).toMatchObject({ state: 'failed', error: 'canceled' })
@@ -218,7 +218,7 @@ test.each([true, false])('an Undo of a block lifts it (embedded: %s)', async isE
   await postActivity(gateway, alice, block)
   await postActivity(gateway, alice, composeActivity(alice, 'Undo', isEmbedded ? block : block.id))
   await postActivity(gateway, alice, composeNote(alice))
-  const [note, lifted] = await stage.stored()
+  const [note, lifted] = await stage.listStoredMessages()
   expect(note).toMatchObject({ state: 'received', flags: [] })
   expect(lifted).toMatchObject({ state: 'ignored', flags: ['unblocked'] })
 })
@@ -229,14 +229,14 @@ test('an actor cannot lift the block of another one (AP-57)', async () => {
   await postActivity(gateway, alice, block)
   await postActivity(gateway, mallory, composeUndo(mallory, block))
   await postActivity(gateway, alice, composeNote(alice))
-  expect((await stage.stored())[0]).toMatchObject({ flags: ['blocked_by'] })
+  expect((await stage.listStoredMessages())[0]).toMatchObject({ flags: ['blocked_by'] })
 })
 
 test('a report reaches only the operator, with its text and object', async () => {
   const { gateway, alice } = await openWith()
   const flag = composeActivity(alice, 'Flag', [echoActor, `${echoActor}/posts/1`], { content: 'Spams <b>me</b>' })
   expect(await postActivity(gateway, alice, flag)).toMatchObject({ status: 202 })
-  const [report] = await stage.stored()
+  const [report] = await stage.listStoredMessages()
   expect(report).toMatchObject({ state: 'ignored', flags: ['report'], message: { id: flag.id } })
   expect(report?.message.parts).toEqual([
     { kind: 'text', mime: 'text/plain', content: 'Report: Spams me' },

@@ -27,7 +27,7 @@ test.each([
   const undo = composeUndo(mallory, { ...composeActivity(mallory, 'Follow', echoActor), id })
   expect(await postActivity(gateway, mallory, undo)).toMatchObject({ status: 202 })
   expect(await follows(mallory.id)).toBeDefined()
-  expect(await stage.stored()).toHaveLength(1)
+  expect(await stage.listStoredMessages()).toHaveLength(1)
 })
 
 test('an Undo of another follower’s Follow on the same host ends neither follow', async () => {

@@ -19,7 +19,8 @@ afterEach(() => stage.close())
 const post = (activity: object) => postActivity(stage.gateway, stage.alice, activity as never)
 const listed = async () => stage.gateway.store.listRefusals({ limit: 100 })
 /** Returns the kind and the text of each message, as its agent gets it. */
-const listReceived = async () => (await stage.stored()).map(({ message }) => [message.kind, readText(message.parts)])
+const listReceived = async () =>
+  (await stage.listStoredMessages()).map(({ message }) => [message.kind, readText(message.parts)])
 
 interface Sent {
   readonly object: Record<string, unknown>
@@ -141,7 +142,7 @@ test.each<[string, object, object]>([
   const { gateway, alice } = stage
   const sent = composeNote(alice, {}, { cc: [agent], ...members })
   expect(await postActivity(gateway, alice, sent as never, { path: '/inbox' })).toMatchObject({ status: 202 })
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
   const { id } = sent as { readonly id: string }
   expect(await listed()).toMatchObject([{ agent: 'echo', claimed_sender: alice.id, peer_id: id, ...expected }])
 })

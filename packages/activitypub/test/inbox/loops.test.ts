@@ -13,7 +13,7 @@ let stage: Stage
 afterEach(() => stage.close())
 
 async function statesOf(): Promise<readonly string[]> {
-  return (await stage.stored()).map(({ state, flags }) => [state, ...flags].join(' ')).toReversed()
+  return (await stage.listStoredMessages()).map(({ state, flags }) => [state, ...flags].join(' ')).toReversed()
 }
 
 test.each(['Service', 'Application'])('a %s gets a limited number of turns per thread and hour (AP-66)', async type => {

@@ -25,11 +25,11 @@ test('a block by the old account also covers the new one', async () => {
   await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
   expect(await findBlock(moved.id)).toBeDefined()
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record).toMatchObject({ flags: ['moved'], state: 'ignored' })
   gateway.work()
   await postActivity(gateway, moved, composeNote(moved))
-  expect((await stage.stored())[0]).toMatchObject({
+  expect((await stage.listStoredMessages())[0]).toMatchObject({
     flags: ['blocked_by'],
     message: { sender: { address: '@alice@other.test' } },
   })
@@ -76,7 +76,7 @@ test('the gateway accepts a Move of a stranger, which has no effect', async () =
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
   expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
   expect(peer.countOf(moved.id)).toBe(0)
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
 })
 
 test('the gateway accepts a Move to a blocked host, which has no effect and causes no fetch (AP-64)', async () => {
@@ -142,7 +142,7 @@ test('followers in the audience of a post do not count among its mentioned peopl
   const followers = `${alice.id}/followers`
   const to = [echoActor, 'https://other.test/users/a']
   await postActivity(gateway, alice, composeNote(alice, { to, cc: [followers] }, { to, cc: [followers] }))
-  expect((await stage.stored())[0]?.flags).toEqual([])
+  expect((await stage.listStoredMessages())[0]?.flags).toEqual([])
   await postActivity(gateway, alice, composeNote(alice, { to, cc: ['https://other.test/b'] }, { to, cc: [] }))
-  expect((await stage.stored())[0]?.flags).toEqual(['mass_mention'])
+  expect((await stage.listStoredMessages())[0]?.flags).toEqual(['mass_mention'])
 })

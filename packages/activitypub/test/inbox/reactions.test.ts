@@ -54,7 +54,7 @@ test.each([
   const { mallory } = stage
   const post = await getAnswer()
   const { id } = await react(mallory, type, post, members)
-  const [reaction, first] = await stage.stored()
+  const [reaction, first] = await stage.listStoredMessages()
   expect(reaction).toMatchObject({ state: 'received', thread: first?.thread })
   expect(reaction?.message).toMatchObject({ id, kind: 'reaction', in_reply_to: post })
   expect(reaction?.message.parts).toEqual([
@@ -67,7 +67,7 @@ test('the gateway never reads the copy of a post in a boost (AP-56)', async () =
   const { alice, mallory } = stage
   const post = await getAnswer()
   await react(mallory, 'Announce', { id: post, type: 'Note', attributedTo: alice.id, content: 'zebra', tag: [] })
-  const [reaction] = await stage.stored()
+  const [reaction] = await stage.listStoredMessages()
   expect(JSON.stringify(reaction?.message.parts)).not.toContain('zebra')
   await react(mallory, 'Announce', {
     id: 'https://good.test/1',
@@ -75,7 +75,7 @@ test('the gateway never reads the copy of a post in a boost (AP-56)', async () =
     attributedTo: alice.id,
     content: 'zebra',
   })
-  expect(await stage.stored()).toHaveLength(2)
+  expect(await stage.listStoredMessages()).toHaveLength(2)
 })
 
 test('reactions to other posts have no effect and cause no DNS query', async () => {
@@ -83,7 +83,7 @@ test('reactions to other posts have no effect and cause no DNS query', async () 
   for (const object of ['https://good.test/1', `${echoActor}/posts/none`, echoActor]) {
     for (const type of ['Like', 'EmojiReact', 'Announce']) await react(mallory, type, object)
   }
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
   expect(peer.requests.map(({ path, headers }) => [path, 'signature' in headers])).toEqual([
     ['/users/mallory', false],
     ['/users/mallory', true],
@@ -104,9 +104,9 @@ test('a stranger cannot react to a post outside their view (AP-65)', async () =>
   const { alice, mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Like', post)
-  expect(await stage.stored()).toHaveLength(1)
+  expect(await stage.listStoredMessages()).toHaveLength(1)
   await react(alice, 'Like', post)
-  const [reaction, first] = await stage.stored()
+  const [reaction, first] = await stage.listStoredMessages()
   expect(reaction).toMatchObject({ message: { kind: 'reaction' }, thread: first?.thread })
 })
 
@@ -115,7 +115,7 @@ test('a follower cannot react to a direct post for another person (AP-65)', asyn
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Follow', echoActor)
   await react(mallory, 'Like', post)
-  expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
+  expect((await stage.listStoredMessages()).map(({ message }) => message.kind)).not.toContain('reaction')
 })
 
 test('a reaction to a deleted post has no effect', async () => {
@@ -126,7 +126,7 @@ test('a reaction to a deleted post has no effect', async () => {
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   await performActions([{ act: 'delete', response }], acting, { store, system, channels: [channel] })
   await react(mallory, 'Like', post)
-  expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
+  expect((await stage.listStoredMessages()).map(({ message }) => message.kind)).not.toContain('reaction')
 })
 
 test.each([true, false])('an Undo removes a reaction (embedded: %s), and the actor may repeat it', async isEmbedded => {
@@ -134,7 +134,7 @@ test.each([true, false])('an Undo removes a reaction (embedded: %s), and the act
   const post = await getAnswer()
   const like = await react(mallory, 'Like', post)
   await react(mallory, 'Undo', isEmbedded ? like : like.id)
-  const [undone, , first] = await stage.stored()
+  const [undone, , first] = await stage.listStoredMessages()
   expect(undone).toMatchObject({ message: { kind: 'reaction', in_reply_to: post }, thread: first?.thread })
   expect(undone?.message.parts).toMatchObject([{ content: 'Took back the reaction' }, { url: post }])
   await postActivity(gateway, mallory, like)
@@ -150,7 +150,7 @@ test('an actor cannot undo another actor’s reaction (AP-57)', async () => {
   const like = await react(mallory, 'Like', post)
   const carl = settlePerson(peer, 'carl@evil.test')
   for (const thief of [alice, carl]) await postActivity(gateway, thief, composeUndo(thief, like))
-  expect(await stage.stored()).toHaveLength(2)
+  expect(await stage.listStoredMessages()).toHaveLength(2)
 })
 
 test('the conversation does not contain reactions', async () => {

@@ -43,7 +43,7 @@ test('the gateway fetches an actor that announces a change, and then uses its cu
   expect(await inboxesOfPost()).toEqual(['good.test/inbox'])
   const document = moveInboxes(inbox, sharedInbox)
   expect(await tell(stage.alice, 'Update', document)).toBe(202)
-  expect((await stage.stored())[0]).toMatchObject({ flags: ['readdressed'], state: 'ignored' })
+  expect((await stage.listStoredMessages())[0]).toMatchObject({ flags: ['readdressed'], state: 'ignored' })
   expect(await inboxesOfPost()).toEqual(['good.test/ap/inbox'])
   moveInboxes(inbox)
   stage.gateway.system.advance(3_600_000)
@@ -53,7 +53,7 @@ test('the gateway fetches an actor that announces a change, and then uses its cu
 
 test('the gateway uses the fetched actor document, not the embedded one', async () => {
   await tell(stage.alice, 'Update', { ...stage.alice.document, inbox: 'https://good.test/forged', endpoints: {} })
-  expect((await stage.stored())[0]?.flags).not.toContain('readdressed')
+  expect((await stage.listStoredMessages())[0]?.flags).not.toContain('readdressed')
   expect(await inboxesOfPost()).toEqual(['good.test/inbox'])
 })
 
@@ -67,7 +67,7 @@ test('a change of another actor, or of a stranger, changes nothing and causes no
   expect(stage.peer.countOf(stage.alice.id)).toBe(0)
   // The sender is fetched twice: once without a signature, and once with ours.
   expect(stage.peer.countOf(bob.id)).toBe(2)
-  expect((await stage.stored()).flatMap(({ flags }) => flags)).not.toContain('readdressed')
+  expect((await stage.listStoredMessages()).flatMap(({ flags }) => flags)).not.toContain('readdressed')
 })
 
 test('the limit of foreign inboxes for followers also slows changes to such inboxes (AP-42)', async () => {

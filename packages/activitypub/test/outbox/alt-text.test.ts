@@ -40,7 +40,7 @@ test.each([
   const { alice, gateway } = stage
   const attachment = { type: 'Image', url: 'https://files.test/1', ...label }
   await postActivity(gateway, alice, composeNote(alice, { attachment }))
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message.parts.slice(1)).toEqual([
     { kind: 'file', bytes_ref: { kind: 'url', url: 'https://files.test/1' }, ...read },
   ])

@@ -10,44 +10,48 @@ import { openStage } from '../stage.ts'
 let stage: Stage
 afterEach(() => stage.close())
 
-/** Returns the outcome of an answer to an actor of evil.test with this inbox. */
-async function answerTo(inbox: string): Promise<unknown> {
+/** Returns the error of the delivery to an actor of evil.test with this inbox. */
+async function findDeliveryError(inbox: string): Promise<unknown> {
   stage = await openStage()
   const { peer, gateway } = stage
   peer.serve(inbox, { status: 503 })
   const endpoints = undefined
   const eve = settlePerson(peer, 'eve@evil.test', { key: stage.mallory.key, document: { inbox, endpoints } })
   const { channel, store } = gateway
-  let failed: unknown
+  let deliveryError: unknown
   await postActivity(gateway, eve, composeNote(eve))
   const prepare = channel.prepare.bind(channel)
   Object.assign(channel, {
     prepare(delivery: Delivery) {
-      const prepared = prepare(delivery)
+      const preparedDelivery = prepare(delivery)
       async function transmit() {
         try {
-          return await prepared.transmit()
+          return await preparedDelivery.transmit()
         } catch (error) {
-          failed = error
+          deliveryError = error
           throw error
         }
       }
-      return { ...prepared, transmit }
+      return { ...preparedDelivery, transmit }
     },
   })
   gateway.work()
   await expect.poll(async () => (await store.listDeliveries({ limit: 1 }))[0]?.state).toBe('later')
-  return failed
+  return deliveryError
 }
 
 test('an actor that names an inbox on a foreign host does not stop the deliveries to that host (AP-42)', async () => {
-  const failed = await answerTo('https://good.test/always-busy')
-  expect(failed).toBeInstanceOf(Unavailable)
-  expect(failed).toMatchObject({ isHearsay: true, status: 503, message: 'Cannot deliver: the inbox answered 503' })
+  const deliveryError = await findDeliveryError('https://good.test/always-busy')
+  expect(deliveryError).toBeInstanceOf(Unavailable)
+  expect(deliveryError).toMatchObject({
+    isHearsay: true,
+    status: 503,
+    message: 'Cannot deliver: the inbox answered 503',
+  })
 })
 
 test('an inbox on its actor’s own host counts for the state of that host', async () => {
-  expect(await answerTo('https://evil.test/busy')).toMatchObject({ isHearsay: false, status: 503 })
+  expect(await findDeliveryError('https://evil.test/busy')).toMatchObject({ isHearsay: false, status: 503 })
 })
 
 async function follow(name: string, inbox: string): Promise<number> {
@@ -57,17 +61,18 @@ async function follow(name: string, inbox: string): Promise<number> {
   return (await postActivity(gateway, person, composeActivity(person, 'Follow', echoActor))).status
 }
 
-const followers = () => stage.gateway.store.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
+const countFollowers = () =>
+  stage.gateway.store.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
 
 test('nobody can make an agent post to thousands of addresses on a foreign host (AP-42)', async () => {
   stage = await openStage()
   stage.gateway.system.holdClock()
   const answers: number[] = []
-  for (let at = 0; at < 70; at += 1) answers.push(await follow(`e${at}`, `https://good.test/any/${at}`))
+  for (let index = 0; index < 70; index += 1) answers.push(await follow(`e${index}`, `https://good.test/any/${index}`))
   expect(answers.filter(status => status === 202)).toHaveLength(60)
   expect(answers.slice(60)).toEqual(Array(10).fill(429))
   expect(await follow('own', 'https://evil.test/users/own/inbox')).toBe(202)
-  expect(await followers()).toBe(61)
+  expect(await countFollowers()).toBe(61)
 })
 
 test.each([404, 405, 410])(
@@ -82,13 +87,13 @@ test.each([404, 405, 410])(
     await follow('eve', foreignInbox)
     await follow('own', ownInbox)
     gateway.work()
-    const acting = { agent: 'echo', address: '@echo@agents.test' }
+    const author = { agent: 'echo', address: '@echo@agents.test' }
     const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
-    await performActions([{ act: 'post', parts }], acting, { store, system, channels: [channel] })
-    const dead = async () => (await store.listDeliveries({ limit: 9, state: 'dead' })).length
-    await expect.poll(dead).toBe(2)
+    await performActions([{ act: 'post', parts }], author, { store, system, channels: [channel] })
+    const countDeadDeliveries = async () => (await store.listDeliveries({ limit: 9, state: 'dead' })).length
+    await expect.poll(countDeadDeliveries).toBe(2)
     // The actor's own host may decide about its own addresses.
-    await expect.poll(followers).toBe(1)
+    await expect.poll(countFollowers).toBe(1)
   },
 )
 
@@ -99,23 +104,23 @@ test('the gateway sends at most sixty requests a minute to a host for inboxes of
   const document = { inbox: 'https://good.test/victim', endpoints: undefined }
   const eve = settlePerson(peer, 'eve@evil.test', { key: mallory.key, document })
   gateway.work()
-  const began = gateway.system.now()
+  const startedAt = gateway.system.now()
   for (let count = 0; count < 90; count += 1) await postActivity(gateway, eve, composeNote(eve))
-  const waits = async () =>
+  const hasWaitingDelivery = async () =>
     (await gateway.store.listDeliveries({ limit: 500, state: 'later' })).some(({ last_error }) =>
       last_error?.startsWith('Cannot deliver: too much lately'),
     )
-  await expect.poll(waits, { timeout: 60_000 }).toBe(true)
+  await expect.poll(hasWaitingDelivery, { timeout: 60_000 }).toBe(true)
   const requestCount = peer.countOf('https://good.test/victim')
   // Each second allows one more delivery.
-  expect(requestCount).toBeLessThanOrEqual(60 + (gateway.system.now() - began) / 1_000)
+  expect(requestCount).toBeLessThanOrEqual(60 + (gateway.system.now() - startedAt) / 1_000)
 }, 90_000)
 
 test.each([
   ['the shared inbox', 'https://good.test/inbox', {}],
   ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
 ])(
-  'an operator’s block of an actor that claims others’ %s does not affect them (AP-41)',
+  'an operator’s block of an actor that claims others’ %s does not stop deliveries to the others (AP-41)',
   async (_, inbox, document) => {
     stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
     const { peer, mallory, gateway } = stage
@@ -124,7 +129,7 @@ test.each([
     const alice = settlePerson(peer, 'alice@good.test', { document })
     await postActivity(gateway, mallory, composeActivity(mallory, 'Follow', echoActor))
     await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
-    const [{ number = 0 } = {}] = await stage.stored()
+    const [{ number = 0 } = {}] = await stage.listStoredMessages()
     // The followers date from before the operator blocked the host.
     const target = { inbox }
     const effects = ['1', '2'].map(
@@ -132,13 +137,13 @@ test.each([
     )
     await store.decide(number, { effects, deliveries: [] })
     const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
-    const acting = { agent: 'echo', address: '@echo@agents.test' }
+    const author = { agent: 'echo', address: '@echo@agents.test' }
     gateway.work()
-    await performActions([{ act: 'post', parts }], acting, { store, system, channels: [channel] })
-    const reached = () =>
+    await performActions([{ act: 'post', parts }], author, { store, system, channels: [channel] })
+    const listReachedInboxes = () =>
       peer.requests
         .filter(({ body, method, host }) => method === 'POST' && host === 'good.test' && /"Create"/.test(body))
         .map(({ host, path }) => `https://${host}${path}`)
-    await expect.poll(reached).toEqual([inbox])
+    await expect.poll(listReachedInboxes).toEqual([inbox])
   },
 )

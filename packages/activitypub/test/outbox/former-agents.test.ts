@@ -65,7 +65,7 @@ test('the inbox of a removed agent refuses every activity without a fetch', asyn
   const answer = await postActivity({ ...gateway, app }, alice, composeNote(alice))
   expect(answer.status).toBe(410)
   expect(peer.requests).toEqual([])
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
 })
 
 test('the shared inbox accepts activities for others', async () => {
@@ -73,7 +73,7 @@ test('the shared inbox accepts activities for others', async () => {
   const help = `${origin}/agents/help`
   const note = composeNote(alice, { cc: [help] })
   expect((await postActivity({ ...gateway, app }, alice, note, { path: '/inbox' })).status).toBe(202)
-  expect(await stage.stored()).toMatchObject([{ message: { recipient: '@help@agents.test' } }])
+  expect(await stage.listStoredMessages()).toMatchObject([{ message: { recipient: '@help@agents.test' } }])
 })
 
 test.each(['nobody', 'ECHO', 'constructor', '__proto__', 'echo%23main-key'])(

@@ -39,7 +39,7 @@ function answerFor(status: number): void {
 
 async function countRemaining(): Promise<{ readonly followers: number; readonly words: number }> {
   const echo = { via: 'activitypub', agent: 'echo', relation: 'follower' } as const
-  const notes = (await stage.stored()).filter(({ message }) => (message.kind ?? 'message') === 'message')
+  const notes = (await stage.listStoredMessages()).filter(({ message }) => (message.kind ?? 'message') === 'message')
   return {
     followers: await stage.gateway.store.countRelations(echo),
     words: notes.filter(({ message }) => message.parts.length > 0).length,

@@ -24,14 +24,14 @@ function composeNamed(note: Document = {}) {
 
 async function deliver(activity: Document) {
   const { status, code } = await postActivity(stage.gateway, stage.alice, { ...activity })
-  return [status, code, (await stage.stored()).length]
+  return [status, code, (await stage.listStoredMessages()).length]
 }
 
 test('the gateway fetches a post that a Create names by IRI, and treats it like an embedded post', async () => {
   const { activity, post, url } = composeNamed({ content: '<p>Fetched</p>', contentMap: { en: '<p>Fetched</p>' } })
   stage.peer.serve(url, { body: post })
   expect(await deliver(activity)).toEqual([202, undefined, 1])
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message).toMatchObject({
     id: activity.id,
     parts: [{ kind: 'text', content: 'Fetched' }],
@@ -90,7 +90,7 @@ test('the gateway limits the fetches that one sender can cause', async () => {
 test('the ChatMessages of one sender share one private thread', async () => {
   const chat = () => composeNote(stage.alice, { type: 'ChatMessage', tag: [] })
   for (const message of [chat(), chat()]) expect((await deliver(message))[0]).toBe(202)
-  const records = await stage.stored()
+  const records = await stage.listStoredMessages()
   expect(records).toHaveLength(2)
   expect(new Set(records.map(({ thread }) => thread)).size).toBe(1)
   const message = await stage.gateway.store.findMessageTo('echo', records[0]?.message.id ?? '')

@@ -1,8 +1,8 @@
 import { createGuardedFetch } from '@postern/http'
 import type { GuardedFetch } from '@postern/message'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { PeerLimits } from '../../src/peers/peer-limits.ts'
-import { createPeerLimits } from '../../src/peers/peer-limits.ts'
+import type { PostLengthCache } from '../../src/peers/peer-limits.ts'
+import { createPostLengthCache } from '../../src/peers/peer-limits.ts'
 import type { Peer, PeerAnswer, PeerRoute } from '../peer.ts'
 import { openPeer } from '../peer.ts'
 import type { TestSystem } from '../system.ts'
@@ -10,14 +10,14 @@ import { createTestSystem } from '../system.ts'
 
 let peer: Peer
 let system: TestSystem
-let limits: PeerLimits
+let limits: PostLengthCache
 let fetch: GuardedFetch & { close(): void }
 
 beforeEach(async () => {
   peer = await openPeer(['good.test', 'other.test'])
   fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: peer.loopback })
   system = createTestSystem(fetch)
-  limits = createPeerLimits(system)
+  limits = createPostLengthCache(system)
 })
 afterEach(async () => {
   fetch.close()
@@ -181,7 +181,7 @@ test('an instance that redirects elsewhere, or sends 10 MB, gets its software’
 test('the gateway gives up on a host that never answers, and retries after an hour', async () => {
   peer.serve(urls.discovery, 'hang')
   let timeoutMs = 500
-  limits = createPeerLimits({
+  limits = createPostLengthCache({
     now: () => system.now(),
     fetch: (url, request) => fetch(url, { ...request, timeoutMs }),
   })
@@ -197,7 +197,7 @@ test('the gateway gives up on a host that never answers, and retries after an ho
 test('a slow host gets ten seconds for all its responses together', async () => {
   serveSoftware('pleroma')
   const timeoutsSeconds: (number | undefined)[] = []
-  limits = createPeerLimits({
+  limits = createPostLengthCache({
     now: () => system.now(),
     fetch: (url, request) => {
       timeoutsSeconds.push(Math.round((request?.timeoutMs ?? 0) / 1_000))
@@ -250,7 +250,7 @@ test('the gateway drops the oldest hosts when there are too many', async () => {
   serveSoftware('lemmy')
   await learn()
   const failing: GuardedFetch = () => Promise.reject(new Error('not there'))
-  const crowded = createPeerLimits({
+  const crowded = createPostLengthCache({
     now: () => system.now(),
     fetch: (url, request) => (url.includes('good') ? fetch : failing)(url, request),
   })

@@ -14,14 +14,14 @@ beforeEach(async () => {
 afterEach(() => stage.close())
 
 async function expectNothingStored(): Promise<void> {
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
 }
 
 test('the store keeps an honest note once, with its proof', async () => {
   const { gateway, alice } = stage
   const note = composeNote(alice)
   expect(await postActivity(gateway, alice, note)).toMatchObject({ status: 202 })
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message).toMatchObject({ id: note.id, sender: { address: '@alice@good.test', verified: true } })
   expect(record?.proofs).toMatchObject([
     { kind: 'http-signature', verdict: 'pass', key_id: alice.keyId },
@@ -147,7 +147,7 @@ test('the gateway accepts an embedded actor with the signer’s id (AP-07)', asy
   const { gateway, alice } = stage
   const actor = { id: alice.id, type: 'Person', name: 'Somebody famous' }
   expect(await postActivity(gateway, alice, composeNote(alice, {}, { actor }))).toMatchObject({ status: 202 })
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message.sender.display_name).toBe('The alice')
 })
 
@@ -200,7 +200,7 @@ test.each([
   const { gateway, peer } = stage
   const alice = settlePerson(peer, 'alice@good.test', { document })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
   expect(record?.message.sender.identities).toMatchObject([{ subject: alice.id, issuer: 'good.test' }])
   expect(record?.proofs).toContainEqual(expect.objectContaining({ kind: 'webfinger', verdict: 'none' }))
@@ -212,7 +212,7 @@ test('a WebFinger answer for another user confirms no name (AP-11)', async () =>
   const jrd = { subject: 'acct:alice@good.test', links }
   peer.serve('https://good.test/.well-known/webfinger', { type: 'application/jrd+json', body: jrd })
   await postActivity(gateway, alice, composeNote(alice))
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
 })
 
@@ -222,11 +222,11 @@ test('a name on another domain counts when that domain confirms it (AP-11)', asy
   const jrd = { type: 'application/jrd+json', body: { subject: 'acct:alice@other.test', links } }
   peer.serve('https://good.test/.well-known/webfinger', jrd)
   await postActivity(gateway, alice, composeNote(alice))
-  expect((await stage.stored())[0]?.message.sender.address).toBe('@~unconfirmed@good.test')
+  expect((await stage.listStoredMessages())[0]?.message.sender.address).toBe('@~unconfirmed@good.test')
   peer.serve('https://other.test/.well-known/webfinger', jrd)
   gateway.system.advance(6 * 60_000)
   await postActivity(gateway, alice, composeNote(alice))
-  expect((await stage.stored())[0]?.message.sender.address).toBe('@alice@other.test')
+  expect((await stage.listStoredMessages())[0]?.message.sender.address).toBe('@alice@other.test')
 })
 
 test('the gateway confirms a name once a day, and not at every post (AP-11)', async () => {
@@ -246,7 +246,7 @@ test('a post to two agents makes two messages', async () => {
   const { gateway, alice } = stage
   const agents = ['echo', 'help'].map(name => `https://agents.test/agents/${name}`)
   await postActivity(gateway, alice, composeNote(alice, { cc: agents, to: [publicCollection] }), { path: '/inbox' })
-  expect((await stage.stored()).map(({ message }) => message.recipient).length).toBeGreaterThan(0)
+  expect((await stage.listStoredMessages()).map(({ message }) => message.recipient).length).toBeGreaterThan(0)
   const list = await gateway.store.listMessages({ limit: 10 })
   expect(list.map(({ agent }) => agent).sort()).toEqual(['echo', 'help'])
 })

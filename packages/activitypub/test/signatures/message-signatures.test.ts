@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { signRfc9421Request } from '../../src/keys/sign-rfc9421.ts'
 import { formatMultikey } from '../../src/signature/public-keys.ts'
 import { origin } from '../gateway.ts'
-import type { MessageOptions } from '../message-signer.ts'
+import type { SignatureOptions } from '../message-signer.ts'
 import { signMessageHeaders } from '../message-signer.ts'
 import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson, signHeaders } from '../person.ts'
@@ -22,7 +22,7 @@ afterEach(() => stage.close())
 
 const seconds = () => Math.floor(Date.now() / 1_000)
 
-async function postSigned(author: PeerAccount, options: MessageOptions = {}, changes: Record<string, string> = {}) {
+async function postSigned(author: PeerAccount, options: SignatureOptions = {}, changes: Record<string, string> = {}) {
   const { gateway } = stage
   const body = JSON.stringify(composeNote(author))
   const headers = { ...signMessageHeaders(gateway, author, body, options), ...changes }
@@ -31,12 +31,12 @@ async function postSigned(author: PeerAccount, options: MessageOptions = {}, cha
 
 async function expectRefused(posted: ReturnType<typeof postSigned>, code: string, detail: RegExp) {
   expect(await posted).toMatchObject({ status: 401, code, detail: expect.stringMatching(detail) })
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
 }
 
 test("the gateway accepts Mastodon's profile, and records the proven components", async () => {
   expect(await postSigned(stage.alice)).toMatchObject({ status: 202 })
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message.sender).toMatchObject({ verified: true, key_id: stage.alice.keyId })
   expect(record?.proofs[0]).toMatchObject({
     kind: 'http-signature',
@@ -46,11 +46,11 @@ test("the gateway accepts Mastodon's profile, and records the proven components"
   })
 })
 
-test.each<[string, MessageOptions]>([
-  ['the target in parts', { covered: ['@method', '@authority', '@path', 'content-digest'] }],
+test.each<[string, SignatureOptions]>([
+  ['the target in parts', { coveredComponents: ['@method', '@authority', '@path', 'content-digest'] }],
   [
     'the target in parts, with a query',
-    { path: '/inbox?a=1', covered: ['@method', '@authority', '@path', '@query', 'content-digest'] },
+    { path: '/inbox?a=1', coveredComponents: ['@method', '@authority', '@path', '@query', 'content-digest'] },
   ],
   ['a whole target with a query', { path: '/inbox?a=1' }],
   ['an algorithm that is the key’s', { parameters: { alg: 'rsa-v1_5-sha256' } }],
@@ -62,7 +62,7 @@ test.each<[string, MessageOptions]>([
 })
 
 describe('the gateway refuses RFC 9421 (AP-23)', () => {
-  test.each<[string, MessageOptions, string, RegExp]>([
+  test.each<[string, SignatureOptions, string, RegExp]>([
     ['without created', { parameters: { created: undefined } }, 'signature_invalid', /"created" is missing/],
     ['when it is a day old', { parameters: { created: seconds() - 86_400 } }, 'expired', /before the accepted window/],
     ['when it is 6 minutes ahead', { parameters: { created: seconds() + 360 } }, 'expired', /in the future/],
@@ -70,18 +70,28 @@ describe('the gateway refuses RFC 9421 (AP-23)', () => {
     ['when it has ended', { parameters: { expires: seconds() - 1 } }, 'expired', /has expired/],
     [
       'without the digest covered',
-      { covered: ['@method', '@target-uri'] },
+      { coveredComponents: ['@method', '@target-uri'] },
       'signature_invalid',
       /cover content-digest/,
     ],
-    ['without the method', { covered: ['@target-uri', 'content-digest'] }, 'signature_invalid', /cover @method/],
-    ['without the target', { covered: ['@method', 'content-digest'] }, 'signature_invalid', /cover @target-uri/],
+    [
+      'without the method',
+      { coveredComponents: ['@target-uri', 'content-digest'] },
+      'signature_invalid',
+      /cover @method/,
+    ],
+    [
+      'without the target',
+      { coveredComponents: ['@method', 'content-digest'] },
+      'signature_invalid',
+      /cover @target-uri/,
+    ],
     ['naming HMAC', { parameters: { alg: 'hmac-sha256' } }, 'signature_invalid', /algorithm is not accepted/],
     ['naming another kind of key', { parameters: { alg: 'ed25519' } }, 'signature_invalid', /does not fit/],
     ['with an unknown parameter', { parameters: { depth: 1 } }, 'signature_invalid', /"depth" is not known/],
     [
       'with an unknown component',
-      { covered: ['@method', '@target-uri', 'content-digest', '@status'], values: { '@status': '200' } },
+      { coveredComponents: ['@method', '@target-uri', 'content-digest', '@status'], values: { '@status': '200' } },
       'signature_invalid',
       /covers @status, which is not there/,
     ],
@@ -122,7 +132,7 @@ describe('the gateway refuses RFC 9421 (AP-23)', () => {
   })
 
   test('before any request if its form is wrong', async () => {
-    await postSigned(stage.alice, { covered: ['@method'] })
+    await postSigned(stage.alice, { coveredComponents: ['@method'] })
     expect(stage.peer.requests).toEqual([])
   })
 })
@@ -135,7 +145,7 @@ describe('the gateway ignores an old signature beside a Signature-Input (AP-24)'
     const headers = { ...old, 'signature-input': input }
     const answer = await postActivity(gateway, alice, body, { isUnsigned: true, headers })
     expect(answer).toMatchObject({ status: 401, code: 'signature_invalid' })
-    expect(await stage.stored()).toEqual([])
+    expect(await stage.listStoredMessages()).toEqual([])
   })
 })
 

@@ -43,7 +43,7 @@ function prove(document: Members, request: { at?: number; method?: string; key?:
 
 async function sendProven(document: Members | string) {
   expect(await postActivity(stage.gateway, erin, document)).toMatchObject({ status: 202 })
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   const methods = record?.message.sender.identities?.map(({ method }) => method.split(':')[3])
   const proof = record?.proofs.find(({ kind }) => kind === 'object-integrity-proof')
   return { methods, proof, evidence: record?.message.sender.identities?.[1] }
@@ -159,9 +159,9 @@ test('a valid Linked Data Signature proves nothing (AP-51)', async () => {
   const { signature } = readFixture<Members>('rsa-signature-2017/document.json')
   const document = composeNote(alice, {}, { signature })
   expect(await postActivity(gateway, alice, document, { isUnsigned: true })).toMatchObject({ status: 401 })
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
   expect(await postActivity(gateway, alice, document)).toMatchObject({ status: 202 })
-  const [record] = await stage.stored()
+  const [record] = await stage.listStoredMessages()
   expect(record?.message.sender.identities).toHaveLength(1)
   expect(record?.proofs.map(({ kind }) => kind)).toEqual(['http-signature', 'digest', 'webfinger'])
 })

@@ -30,7 +30,7 @@ async function askInPublic() {
   const question = composeNote(alice, { content: '<p>What is my balance?</p>' })
   await postActivity(gateway, alice, question)
   await vi.waitFor(() => expect(gateway.resolved).toHaveLength(1))
-  await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
+  await vi.waitFor(async () => expect((await stage.listStoredMessages())[0]?.state).toBe('answered'))
   const inReplyTo = (question.object as { id: string }).id
   await postActivity(gateway, mallory, composeNote(mallory, { inReplyTo, content: '<p>And what was it?</p>' }))
   await vi.waitFor(() => expect(gateway.resolved).toHaveLength(2))
@@ -47,7 +47,7 @@ test('other people’s history does not contain a private answer (AP-65)', async
 
 test('other people’s history contains the public answers', async () => {
   const { gateway, alice, inReplyTo } = await askInPublic()
-  await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
+  await vi.waitFor(async () => expect((await stage.listStoredMessages())[0]?.state).toBe('answered'))
   await postActivity(gateway, alice, composeNote(alice, { inReplyTo, content: '<p>Well</p>' }))
   await vi.waitFor(() => expect(gateway.resolved).toHaveLength(3))
   expect(JSON.stringify(gateway.resolved[2]?.history)).toContain(secret)

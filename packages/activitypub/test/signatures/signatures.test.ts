@@ -23,7 +23,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('base6
 
 async function expectRefused(answer: Promise<PostAnswer>, code: string, detail: RegExp) {
   expect(await answer).toMatchObject({ status: 401, code, detail: expect.stringMatching(detail) })
-  expect(await stage.stored()).toEqual([])
+  expect(await stage.listStoredMessages()).toEqual([])
   expect(stage.peer.requests.filter(({ method }) => method === 'POST')).toEqual([])
 }
 
@@ -283,7 +283,7 @@ test('a repeated request gets the same response and takes effect once (AP-26)', 
   const date = dateAt(0)
   expect(await postActivity(gateway, alice, note, { date })).toMatchObject({ status: 202 })
   expect(await postActivity(gateway, alice, note, { date })).toMatchObject({ status: 202 })
-  expect(await stage.stored()).toMatchObject([{ duplicates: 1 }])
+  expect(await stage.listStoredMessages()).toMatchObject([{ duplicates: 1 }])
 })
 
 describe('keys (AP-27)', () => {
@@ -380,7 +380,7 @@ describe('the Delete of a deleted actor (AP-31)', () => {
     const { gateway, peer, alice } = stage
     peer.serve(alice.id, { status })
     expect(await postActivity(gateway, alice, farewell(alice.id))).toMatchObject({ status: 202 })
-    expect(await stage.stored()).toEqual([])
+    expect(await stage.listStoredMessages()).toEqual([])
   })
 
   test('does not authenticate other activities', async () => {

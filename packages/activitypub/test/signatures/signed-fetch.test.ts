@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { domain, origin } from '../gateway.ts'
-import type { MessageOptions } from '../message-signer.ts'
+import type { SignatureOptions } from '../message-signer.ts'
 import { signMessageHeaders } from '../message-signer.ts'
 import type { PeerAccount, PostActivityOptions } from '../person.ts'
 import { composeNote, postActivity, settlePerson, signHeaders } from '../person.ts'
@@ -31,7 +31,12 @@ function signGet(
   return { date, signature }
 }
 
-function signMessageGet({ gateway }: Stage, signer: PeerAccount, path: string, options: MessageOptions = {}): Headers {
+function signMessageGet(
+  { gateway }: Stage,
+  signer: PeerAccount,
+  path: string,
+  options: SignatureOptions = {},
+): Headers {
   return signMessageHeaders(gateway, signer, undefined, { path, ...options })
 }
 

@@ -45,7 +45,7 @@ function listRequestKinds({ id }: PeerAccount) {
 const strict = (status: number) => (request: PeerRequest, document: object) =>
   isSigned(request) ? { body: document } : { status }
 
-const nameOf = async () => (await stage.stored())[0]?.message.sender.display_name
+const nameOf = async () => (await stage.listStoredMessages())[0]?.message.sender.display_name
 
 describe('a host that shows its actors without signatures', () => {
   test('shows the first one to our signature too, and needs no signature for the others for a day', async () => {
@@ -111,7 +111,7 @@ describe('a host that shows its actors without signatures', () => {
     const expected = status === 401 ? putOff : refused
     expect(await post(ann)).toMatchObject(expected)
     expect(await post(ann)).toMatchObject(expected)
-    expect(await stage.stored()).toEqual([])
+    expect(await stage.listStoredMessages()).toEqual([])
   })
 })
 

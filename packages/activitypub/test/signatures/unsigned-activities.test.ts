@@ -38,7 +38,7 @@ function prove(document: Members, { at = Date.now(), by = erin, key = privateKey
 
 async function send(document: Members, options: PostActivityOptions = {}) {
   const { status, code, detail } = await postActivity(stage.gateway, erin, document, { isUnsigned: true, ...options })
-  return { status, code, detail, stored: await stage.stored() }
+  return { status, code, detail, stored: await stage.listStoredMessages() }
 }
 
 test('an activity with its own proof counts without a signed request, and its record names the proof', async () => {
@@ -63,7 +63,7 @@ test('a second copy of it, signed or not, is the same message', async () => {
   await send(document)
   expect(await send(document)).toMatchObject({ status: 202, stored: [{ duplicates: 1 }] })
   expect((await postActivity(stage.gateway, erin, document)).status).toBe(202)
-  expect(await stage.stored()).toHaveLength(1)
+  expect(await stage.listStoredMessages()).toHaveLength(1)
 })
 
 test('needs no digest, but a given digest must match', async () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { HistoricalMessage, Json, NormalizedMessage, Part } from '@postern/message'
 import { isFilePart, plainTextOf } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
-import { listMessagesOfTurn, quoteNames } from '@postern/pipeline'
+import { listMessagesOfTurn, quoteSpeakerLines } from '@postern/pipeline'
 import type { OpenInterrupt } from './interrupts/open-interrupts.ts'
 import { createResumeMembers } from './interrupts/resume.ts'
 
@@ -64,7 +64,7 @@ export function renderRunInput(request: RunRequest): object {
 
 /** Returns the text of a message in the form that every run has it. */
 export function renderMessageText({ parts }: Pick<NormalizedMessage, 'parts'>): string {
-  return renderParts(parts.map(quoteNames))
+  return renderParts(parts.map(quoteSpeakerLines))
 }
 
 /**

@@ -1,4 +1,4 @@
-// Describes the sender to agents elsewhere, and sets the person's state that a reply contains.
+// Describes the sender to agents in other processes, and stores the person state that their replies contain.
 import type { Json } from '@postern/message'
 import type { AgentContext, AgentPerson } from '@postern/pipeline'
 
@@ -16,12 +16,13 @@ export async function describePerson({
   return { person: { id, addresses, ...(state && { state: (await state.get()) ?? null }) } }
 }
 
+const noStateText =
+  'the "person_state" of a reply is not kept: the sender has linked no other address, others read the conversation, ' +
+  'or "people.share" of the agent is not "history+state"'
+
 /** Sets the state of the person that a reply contains. If there is no state to set, the answer is still valid. */
 export function setPersonState(state: Json | undefined, { person, log }: Pick<AgentContext, 'person' | 'log'>): void {
   if (state === undefined) return
   if (person?.state) person.state.set(state)
   else log.warn({}, noStateText)
 }
-
-const noStateText =
-  'the "person_state" of a reply is not kept: the sender has linked no other address, others read the conversation, or "people.share" of the agent is not "history+state"'

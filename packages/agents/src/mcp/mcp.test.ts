@@ -4,14 +4,14 @@ import { openTestAgent } from '../../test/gateway.ts'
 import { everythingCommand, everythingServerPath, startEverythingServer } from '../../test/mcp-server.ts'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete } from '../../test/model-server.ts'
-import { call, replyWith } from '../../test/model-server.ts'
+import { replyWith, respondWithToolCall } from '../../test/model-server.ts'
 
 /** Calls a tool once, and answers with the result that it got. */
 const callOnce =
   (name: string, args: unknown): Complete =>
   ({ body }) => {
     const last = body.messages.at(-1)
-    return last?.role === 'tool' ? replyWith(`told: ${last.content}`) : call(name, args)
+    return last?.role === 'tool' ? replyWith(`told: ${last.content}`) : respondWithToolCall(name, args)
   }
 
 async function openHttp() {

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import { everythingCommand } from '../../test/mcp-server.ts'
 import type { Complete } from '../../test/model-server.ts'
-import { call, openModelServer, replyWith } from '../../test/model-server.ts'
+import { openModelServer, replyWith, respondWithToolCall } from '../../test/model-server.ts'
 import { readToolResult } from './tool-result.ts'
 
 const kinds = {
@@ -19,7 +19,7 @@ const kinds = {
 /** Lets the model call one tool, and returns the files of the answer and the result that the model read. */
 async function callOnce(kind: keyof typeof kinds, name: string, args: unknown) {
   const script: Complete = ({ body }) =>
-    body.messages.at(-1)?.role === 'tool' ? replyWith('Here it is.') : call(name, args)
+    body.messages.at(-1)?.role === 'tool' ? replyWith('Here it is.') : respondWithToolCall(name, args)
   const server = await openModelServer(script)
   onTestFinished(server.close)
   const { agent, close } = await openTestAgent(kinds[kind]({ base_url: server.baseUrl, model: 'test-model' }))

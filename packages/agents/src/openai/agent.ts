@@ -18,7 +18,7 @@ import { readImages } from '../prompt/messages.ts'
 import { composePrompt } from '../prompt/prompt.ts'
 import { recordModelRequest } from '../rounds/model-request.ts'
 import type { Round } from '../rounds/round.ts'
-import { endAnswer, readRound, recordRound } from '../rounds/round.ts'
+import { endAnswer, readRound, toRecordChunks } from '../rounds/round.ts'
 import type { PreparedCall } from '../rounds/run-call.ts'
 import { prepareCall } from '../rounds/run-call.ts'
 import { recordToolRun } from '../tools/tool-run.ts'
@@ -71,7 +71,7 @@ async function* answerMessage(
     const { reasoningHabit } = model.endpoint
     const pieces = readRound(chunks, { reasoningHabit, delimiter, waitsForEnd: isAnswerSentWhole(context) })
     const round = yield* recordModelRequest(pieces, model.endpoint, context)
-    yield* recordRound(round, model.endpoint)
+    yield* toRecordChunks(round, model.endpoint)
     hasSpoken ||= round.text.trim() !== ''
     if (round.calls.length === 0 || round.refusal.trim() || round.finishReason === 'content_filter') {
       yield* endAnswer(round, { mayStaySilent: model.config.may_stay_silent, hasSpoken, log: context.log })

@@ -2,7 +2,7 @@ import type { AgentMakers } from '@postern/testing'
 import { agentContract, agentSecret } from '@postern/testing'
 import { openTestAgent } from '../../test/gateway.ts'
 import type { Complete } from '../../test/model-server.ts'
-import { call, openModelServer, replyWith, streamOf } from '../../test/model-server.ts'
+import { openModelServer, replyWith, respondWithToolCall, streamOf } from '../../test/model-server.ts'
 
 function openModel(complete: Complete, members: object = {}): AgentMakers['answers'] {
   return async () => {
@@ -24,7 +24,7 @@ const tools = { tools: './tools/shed.ts' }
 function useTool(name: string, args: unknown): Complete {
   return ({ body }) => {
     const last = body.messages.at(-1)
-    return last?.role === 'tool' ? replyWith(`It is: ${last.content}`) : call(name, args)
+    return last?.role === 'tool' ? replyWith(`It is: ${last.content}`) : respondWithToolCall(name, args)
   }
 }
 

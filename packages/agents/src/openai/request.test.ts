@@ -3,7 +3,7 @@ import { Undeliverable } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
-import { call, replyWith, streamOf } from '../../test/model-server.ts'
+import { replyWith, respondWithToolCall, streamOf } from '../../test/model-server.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const file = (name: string, mime: string, size = 10): Part => ({
@@ -59,7 +59,7 @@ describe('a request', () => {
 
 test('a model gets no lone surrogate from messages or tools', async () => {
   const modelStream = streamOf([{ role: 'assistant', content: 'so \ud83d' }])
-  const toolCall = call('halve', { '\ude00': '\ud83d' })
+  const toolCall = respondWithToolCall('halve', { '\ude00': '\ud83d' })
   const both = { pieces: [...(modelStream.pieces ?? []).slice(0, 1), ...(toolCall.pieces ?? [])] }
   const { ask, server } = await openModelAgent([both, replyWith('done')], { config: { tools: './tools/halving.ts' } })
   const { answer } = await ask()

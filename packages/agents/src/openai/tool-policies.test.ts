@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway } from '../../test/gateway.ts'
 import { openModelAgent } from '../../test/model-agent.ts'
-import { call, replyWith, streamOf } from '../../test/model-server.ts'
+import { replyWith, respondWithToolCall, streamOf } from '../../test/model-server.ts'
 
 const tools = './tools/shed.ts'
 
@@ -26,7 +26,7 @@ describe('tool_policies', () => {
 
   test('ask nobody about an invalid call', async () => {
     const config = { tools, tool_policies: { look: 'preview' } }
-    const { ask } = await openModelAgent([call('look', { where: 1 }), replyWith('Well.')], { config })
+    const { ask } = await openModelAgent([respondWithToolCall('look', { where: 1 }), replyWith('Well.')], { config })
     const { answer } = await ask()
     expect(answer?.status).toBeUndefined()
     expect(answer?.parts?.[0]).toMatchObject({ error: { message: expect.stringContaining('where: Invalid input') } })
@@ -34,7 +34,9 @@ describe('tool_policies', () => {
 
   test('hide a forbidden tool from the model, and never run it', async () => {
     const config = { tools, tool_policies: { look: 'forbidden' } }
-    const { ask, server } = await openModelAgent([call('look', { where: 'here' }), replyWith('Well.')], { config })
+    const { ask, server } = await openModelAgent([respondWithToolCall('look', { where: 'here' }), replyWith('Well.')], {
+      config,
+    })
     const { answer } = await ask()
     expect(JSON.stringify(server.requests[0]?.body.tools)).not.toContain('"look"')
     expect(answer?.parts?.[0]).toMatchObject({ error: { message: 'There is no such tool.' } })
@@ -53,7 +55,11 @@ describe('tool_policies', () => {
       { when: inShed, policy: 'forbidden' },
       { when: { properties: { where: { type: 'string', maxLength: 4 } }, required: ['where'] }, policy: 'preview' },
     ]
-    const script = [call('look', { where: 'shed' }), call('look', { where: 'cellar' }), call('look', { where: 'hut' })]
+    const script = [
+      respondWithToolCall('look', { where: 'shed' }),
+      respondWithToolCall('look', { where: 'cellar' }),
+      respondWithToolCall('look', { where: 'hut' }),
+    ]
     const { ask, server } = await openModelAgent(script, { config: { tools, tool_policies: { look } } })
     const { answer } = await ask()
     expect(JSON.stringify(server.requests[0]?.body.tools)).toContain('"look"')

@@ -12,18 +12,18 @@ export interface Round {
   /** The text that has been passed on. */
   readonly text: string
   readonly refusal: string
-  readonly calls: readonly WrittenCall[]
+  readonly calls: readonly ModelToolCall[]
   readonly finishReason: string
   /** The token usage, if the model's server reports it. */
   readonly usage?: TokenUsage | undefined
   /** The text of the model that people do not see. */
-  readonly withheld: readonly WithheldText[]
+  readonly withheldTexts: readonly WithheldText[]
 }
 
-/** The maximum length of one answer that is passed on, characters. An answer with fewer bytes cannot have more characters. */
+/** The maximum length of one answer that is passed on, characters. This limit never cuts an answer that the byte limit allows, because a character needs at least one byte. */
 const maxChars = maxAnswerBytes
 
-/** Yields the text as it arrives, and returns the round once its usage is known or no longer awaited. */
+/** Yields the text as it arrives, and returns the round once the stream ends. */
 export async function* readRound(
   chunks: AsyncIterable<Chunk>,
   options: ModelTextOptions,
@@ -56,7 +56,7 @@ export async function* readRound(
     calls: calls.list(),
     finishReason: finishReason ?? 'stop',
     usage,
-    withheld: modelText.withheld,
+    withheldTexts: modelText.withheld,
   }
 }
 
@@ -66,8 +66,8 @@ function checkLength(length: number): void {
 }
 
 /** Returns the part of a round that is recorded: its usage under the operator's name for the model, and the text that people do not see. */
-export function recordRound(
-  { usage, withheld }: Round,
+export function toRecordChunks(
+  { usage, withheldTexts: withheld }: Round,
   { model, usage: { isEnabled } }: Pick<ModelEndpoint, 'model' | 'usage'>,
 ): readonly AgentChunk[] {
   return [
@@ -77,7 +77,7 @@ export function recordRound(
 }
 
 /** A call in the form in which the model wrote it. */
-export interface WrittenCall {
+export interface ModelToolCall {
   /** The model's own id; empty if it gave none. */
   readonly id: string
   readonly name: string
@@ -115,7 +115,7 @@ function createCallList() {
  * Returns true if a delta begins another call. Ollama gives each whole call index 0 or none, and some servers repeat the id, so only a name
  * begins a call.
  */
-function beginsNewCall({ index, id, function: functionDelta }: CallDelta, lastCall: WrittenCall): boolean {
+function beginsNewCall({ index, id, function: functionDelta }: CallDelta, lastCall: ModelToolCall): boolean {
   if (!functionDelta?.name) return false
   return id ? id !== lastCall.id : typeof index !== 'number'
 }
@@ -160,7 +160,7 @@ export function endAnswer(round: Round, options: AnswerEndOptions): readonly Age
 }
 
 function endNormally(
-  { text, withheld }: Round,
+  { text, withheldTexts: withheld }: Round,
   { mayStaySilent, hasSpoken, log }: AnswerEndOptions,
 ): readonly AgentChunk[] {
   if (text.trim() || hasSpoken) return []

@@ -22,7 +22,7 @@ import type {
   ToolTurnContext,
 } from '../tools/tools.ts'
 import { toToolResult } from '../tools/tools.ts'
-import type { WrittenCall } from './round.ts'
+import type { ModelToolCall } from './round.ts'
 
 /** A parsed call of the model that is ready to run. */
 export interface PreparedCall {
@@ -39,7 +39,7 @@ const failedMessage = 'The tool failed.'
 
 /** Parses a call and prepares its run. `id` must be unique in the answer. */
 export function prepareCall(
-  { name, args }: WrittenCall,
+  { name, args }: ModelToolCall,
   id: string,
   { tools }: { readonly tools: Toolbox['tools'] },
 ): PreparedCall {

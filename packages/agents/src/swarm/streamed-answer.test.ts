@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import { textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete, ModelReply } from '../../test/model-server.ts'
-import { call, openModelServer, replyWith, streamOf } from '../../test/model-server.ts'
+import { openModelServer, replyWith, respondWithToolCall, streamOf } from '../../test/model-server.ts'
 
 const long = 'All the words of an answer that is long enough to be heard while it is made. '.repeat(3)
 const wordChunks = (text: string) => (text.match(/\S+\s*/g) ?? []).map(content => ({ content }))
@@ -172,7 +172,9 @@ describe('the pictures of a message', () => {
   test('reach a member whose model accepts them, read once, with each of its questions', async () => {
     const { read, attachment } = withPictures()
     const { ask, prompts, server } = await openSwarm(({ body }) =>
-      String(body.messages[0]?.content).startsWith('I am one.') ? call('navigate_to_two', {}) : replyWith('A cup.'),
+      String(body.messages[0]?.content).startsWith('I am one.')
+        ? respondWithToolCall('navigate_to_two', {})
+        : replyWith('A cup.'),
     )
     const seeing = await openSwarm([], { model: { base_url: server.baseUrl, model: 'test-model', images: true } })
     await ask(pictureMessage, { attachment })
@@ -204,7 +206,7 @@ describe('the pictures of a message', () => {
 
 describe('the input of a member’s model', () => {
   test('has the sender’s text once, after any hand-over', async () => {
-    const { ask, prompts } = await openSwarm([call('navigate_to_two', {}), replyWith('Two here.')])
+    const { ask, prompts } = await openSwarm([respondWithToolCall('navigate_to_two', {}), replyWith('Two here.')])
     await ask('Where is my order?')
     const [, second = []] = prompts()
     expect(second.map(({ role }) => role)).toEqual(['system', 'user'])

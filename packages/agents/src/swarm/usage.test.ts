@@ -2,7 +2,7 @@ import { collectAnswer } from '@postern/pipeline'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import type { ModelReply } from '../../test/model-server.ts'
-import { call, openModelServer, replyWith } from '../../test/model-server.ts'
+import { openModelServer, replyWith, respondWithToolCall } from '../../test/model-server.ts'
 
 const cost = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 4 } })}\n\n`
 const doneLine = 'data: [DONE]\n\n'
@@ -16,7 +16,7 @@ async function openModel(replies: readonly ModelReply[]) {
 
 test('the usage of a swarm is the sum over its members, steps and rescues, for each model', async () => {
   const [first, second] = [
-    await openModel([paid(call('navigate_to_two', {}))]),
+    await openModel([paid(respondWithToolCall('navigate_to_two', {}))]),
     // The first member is asked again after an empty answer, which still costs tokens.
     await openModel([paid(replyWith('  ')), paid(replyWith('Hello from two.'))]),
   ]

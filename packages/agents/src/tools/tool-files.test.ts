@@ -1,12 +1,12 @@
 import type { ToolCallPart } from '@postern/message'
 import { expect, test } from 'vitest'
 import { openModelAgent } from '../../test/model-agent.ts'
-import { call, replyWith } from '../../test/model-server.ts'
+import { replyWith, respondWithToolCall } from '../../test/model-server.ts'
 
 /** Calls a tool once, and returns the answer and the result that the model read. */
 async function callOnce(name: string, log?: (text: string) => void) {
   const config = { tools: './tools/album.ts' }
-  const { ask, server } = await openModelAgent([call(name, {}), replyWith('Here it is.')], { config })
+  const { ask, server } = await openModelAgent([respondWithToolCall(name, {}), replyWith('Here it is.')], { config })
   const warn = (fields: object) => log?.(String((fields as { readonly err?: unknown }).err))
   const { answer } = await ask('hello', {
     log: { debug: () => {}, info: () => {}, warn, error: () => {} },

@@ -2,7 +2,7 @@ import type { RunningStep, StepEnd, StepStart } from '@postern/pipeline'
 import { createRecorderMember } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
-import { call, replyWith } from '../../test/model-server.ts'
+import { replyWith, respondWithToolCall } from '../../test/model-server.ts'
 
 type Recorded = StepStart & { end?: StepEnd | undefined }
 
@@ -27,7 +27,11 @@ const tools = './tools/shed.ts'
 
 test.each([true, false])('the turn records tools and models when `show_tools` is %s', async show_tools => {
   const { steps, context } = createRecorder()
-  const script = [call('look', { where: 'here' }, 'a'), call('explode', {}, 'b'), replyWith('Well.')]
+  const script = [
+    respondWithToolCall('look', { where: 'here' }, 'a'),
+    respondWithToolCall('explode', {}, 'b'),
+    replyWith('Well.'),
+  ]
   const { ask, server } = await openModelAgent(script, { config: { tools, show_tools } })
   const { answer } = await ask('hello', context)
   const { host } = new URL(server.baseUrl)
@@ -53,7 +57,7 @@ test('the turn records a failed request with the name of its error', async () =>
 test('a waiting call is not a tool run', async () => {
   const { steps, context } = createRecorder()
   const config = { tools, tool_policies: { look: 'preview' } }
-  const { ask } = await openModelAgent([call('look', { where: 'here' })], { config })
+  const { ask } = await openModelAgent([respondWithToolCall('look', { where: 'here' })], { config })
   const { answer } = await ask('hello', context)
   expect(answer?.status).toBe('input_required')
   expect(steps.map(({ kind }) => kind)).toEqual(['model'])

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openAgentGateway } from '../../test/gateway.ts'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
-import { call, replyWith, streamOf } from '../../test/model-server.ts'
+import { replyWith, respondWithToolCall, streamOf } from '../../test/model-server.ts'
 import { boast } from '../../test/tools/shed.ts'
 
 const config = { tools: './tools/shed.ts' }
@@ -39,7 +39,10 @@ describe('tools', () => {
   })
 
   test('run, show their beginning and end, and return their result to the model', async () => {
-    const { ask, server } = await openModelAgent([call('look', { where: 'here' }), replyWith('Nothing.')], { config })
+    const { ask, server } = await openModelAgent(
+      [respondWithToolCall('look', { where: 'here' }), replyWith('Nothing.')],
+      { config },
+    )
     const { answer, chunks } = await ask()
     const part = { kind: 'tool_call', id: 'call_1', name: 'look', args: { where: 'here' } }
     const ended = { ...part, result: { found: 'nothing in here' } }
@@ -58,18 +61,22 @@ describe('tools', () => {
   test.each([
     [
       'arguments that the schema refuses',
-      call('look', { where: 1 }),
+      respondWithToolCall('look', { where: 1 }),
       'where: Invalid input: expected string, received number',
     ],
-    ['arguments that are none', call('look', { where: 'x', why: 'y' }), 'arguments: Unrecognized key: "why"'],
+    [
+      'arguments that are none',
+      respondWithToolCall('look', { where: 'x', why: 'y' }),
+      'arguments: Unrecognized key: "why"',
+    ],
     [
       'arguments that would be copied into more than a member',
-      call('remember', JSON.parse('{"what":"x","of":[{"__proto__":{"isAdmin":true}}]}')),
+      respondWithToolCall('remember', JSON.parse('{"what":"x","of":[{"__proto__":{"isAdmin":true}}]}')),
       '__proto__: no argument may have this name',
     ],
-    ['a tool that is not there', call('rm', {}), 'There is no such tool.'],
-    ['a tool that throws', call('explode', {}), 'The tool failed.'],
-    ['a result that is too large', call('boast', {}), 'The tool failed.'],
+    ['a tool that is not there', respondWithToolCall('rm', {}), 'There is no such tool.'],
+    ['a tool that throws', respondWithToolCall('explode', {}), 'The tool failed.'],
+    ['a result that is too large', respondWithToolCall('boast', {}), 'The tool failed.'],
   ])('tell only the model: %s', async (_, reply, message) => {
     const { part, told } = await outcomeOf(reply)
     expect(told).toEqual({ error: message })
@@ -85,9 +92,9 @@ describe('tools', () => {
   test('are distinct when two calls use one id', async () => {
     const { ask } = await openModelAgent(
       [
-        call('look', { where: 'a' }, 'call_0'),
-        call('look', { where: 'b' }, 'call_0'),
-        call('look', { where: 'c' }, ''),
+        respondWithToolCall('look', { where: 'a' }, 'call_0'),
+        respondWithToolCall('look', { where: 'b' }, 'call_0'),
+        respondWithToolCall('look', { where: 'c' }, ''),
         replyWith('No.'),
       ],
       { config },
@@ -102,14 +109,18 @@ describe('tools', () => {
   })
 
   test('run a limited number of times, and then the model must answer', async () => {
-    const replies = [call('look', { where: 'a' }, '1'), call('look', { where: 'b' }, '2'), replyWith('Enough.')]
+    const replies = [
+      respondWithToolCall('look', { where: 'a' }, '1'),
+      respondWithToolCall('look', { where: 'b' }, '2'),
+      replyWith('Enough.'),
+    ]
     const { ask, server } = await openModelAgent(replies, { config: { ...config, max_rounds: 2 } })
     expect(textOfAnswer((await ask()).answer)).toContain('Enough.')
     expect(server.requests.map(({ body }) => body.tool_choice)).toEqual(['auto', 'auto', 'none'])
   })
 
   test('fail the model if it calls them without end', async () => {
-    const { ask } = await openModelAgent(() => call('look', { where: 'a' }, ''), {
+    const { ask } = await openModelAgent(() => respondWithToolCall('look', { where: 'a' }, ''), {
       config: { ...config, max_rounds: 2 },
     })
     await expect(ask()).rejects.toThrow('The model goes on calling tools; raise "max_rounds"')
@@ -135,7 +146,7 @@ describe('tools', () => {
   })
 
   test('stay hidden, unless the configuration shows them', async () => {
-    const replies = [call('look', { where: 'here' }), replyWith('Nothing.')]
+    const replies = [respondWithToolCall('look', { where: 'here' }), replyWith('Nothing.')]
     const { ask, server } = await openModelAgent(replies, { config: { ...config, show_tools: undefined } })
     const { answer, chunks } = await ask()
     expect(JSON.stringify([answer, chunks])).not.toContain('look')
@@ -148,13 +159,15 @@ describe('tools', () => {
 
   test('allow an empty answer after them if silence is allowed', async () => {
     const quiet = { ...config, show_tools: false, may_stay_silent: true }
-    const { ask } = await openModelAgent([call('remember', { what: 'x' }), replyWith('')], { config: quiet })
+    const { ask } = await openModelAgent([respondWithToolCall('remember', { what: 'x' }), replyWith('')], {
+      config: quiet,
+    })
     expect((await ask()).answer).toBeUndefined()
   })
 
   test('do not count after the end of the turn if they never end', async () => {
     const controller = new AbortController()
-    const { ask } = await openModelAgent([call('wait', {})], { config })
+    const { ask } = await openModelAgent([respondWithToolCall('wait', {})], { config })
     setTimeout(() => controller.abort(new Error('the agent took too long')), 50)
     await expect(ask('hello', { signal: controller.signal })).rejects.toThrow('the agent took too long')
   })

@@ -9,11 +9,11 @@ import { openWebhookServer } from '../../test/webhook-server.ts'
 
 const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
 
-interface HookOptions extends AgentGatewayOptions {
+interface WebhookOptions extends AgentGatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-async function openHook(respond: Respond, { config, ...options }: HookOptions = {}) {
+async function openWebhookAgent(respond: Respond, { config, ...options }: WebhookOptions = {}) {
   const server = await openWebhookServer(respond)
   onTestFinished(server.close)
   const { agent } = await openTestAgent({ use: 'webhook', url: server.url, secret, ...config }, options)
@@ -25,8 +25,8 @@ async function openHook(respond: Respond, { config, ...options }: HookOptions = 
 }
 
 /** Returns the answer that a turn makes from one reply. */
-async function answerTo(reply: Awaited<ReturnType<Respond>>, options?: HookOptions) {
-  const { ask } = await openHook(() => reply, options)
+async function answerTo(reply: Awaited<ReturnType<Respond>>, options?: WebhookOptions) {
+  const { ask } = await openWebhookAgent(() => reply, options)
   return ask()
 }
 
@@ -38,7 +38,7 @@ function isSigned({ headers, body }: ReceivedWebhook): boolean {
 }
 
 describe('a webhook agent', () => {
-  test('gets signed "forget" calls for forgotten people if it receives them, and fails them until it answers', async () => {
+  test('gets a signed "forget" call for a forgotten person, and gets it again until it answers with success', async () => {
     const answers = [{ status: 503, headers: { 'retry-after': '7' } }, { status: 422 }, { status: 204 }]
     const server = await openWebhookServer(() => answers.shift() ?? { status: 500 })
     onTestFinished(server.close)
@@ -54,13 +54,13 @@ describe('a webhook agent', () => {
     expect(server.received.every(isSigned)).toBe(true)
   })
 
-  test('forgets nobody if it does not receive "forget"', async () => {
+  test('gets no "forget" call unless "receives" contains "forget"', async () => {
     const { agent } = await openTestAgent({ use: 'webhook', url: 'http://127.0.0.1:1/', secret })
     expect(agent.forget).toBeUndefined()
   })
 
   test('gets the whole message as JSON, with a signature', async () => {
-    const { ask, received } = await openHook(() => ({ status: 204 }))
+    const { ask, received } = await openWebhookAgent(() => ({ status: 204 }))
     const turn = {
       role: 'user' as const,
       sender: { address: '@a@b.test' },
@@ -86,7 +86,7 @@ describe('a webhook agent', () => {
     async format => {
       const result = format === 'message' ? {} : { messages: [{ role: 'assistant', content: 'hi' }] }
       const reply = { status: 200, body: JSON.stringify({ ...result, person_state: { seen: 2 } }) }
-      const { ask, received } = await openHook(() => reply, { config: { format } })
+      const { ask, received } = await openWebhookAgent(() => reply, { config: { format } })
       const set = vi.fn()
       const addresses = [{ via: 'email', address: '@a@b.test' }]
       const state = { get: async () => undefined, set }
@@ -106,7 +106,7 @@ describe('a webhook agent', () => {
   )
 
   test.each(['message', 'conversation'])('of the format %s learns the gateway’s deadline', async format => {
-    const { ask, received } = await openHook(() => ({ status: 204 }), { config: { format, deadline: '100s' } })
+    const { ask, received } = await openWebhookAgent(() => ({ status: 204 }), { config: { format, deadline: '100s' } })
     const startedAt = Date.now()
     await ask(testMessage('hello'))
     const [body] = received.map(each => JSON.parse(each.body))
@@ -118,33 +118,33 @@ describe('a webhook agent', () => {
   test.each(['message', 'conversation'])(
     'of the format %s learns findings, earlier writers’ proofs and cache breakpoints',
     async format => {
-      const { ask, received } = await openHook(() => ({ status: 204 }), { config: { format } })
+      const { ask, received } = await openWebhookAgent(() => ({ status: 204 }), { config: { format } })
       const sender = { address: '@a@b.test', verified: true, auth_method: 'email-dkim' } as const
       const turn = { role: 'user', sender, parts: [{ kind: 'text', mime: 'text/plain', content: 'x' }] } as const
       const history = [{ ...turn, parts: [...turn.parts], timestamp: '2026-01-01T00:00:00Z' }]
-      const view = { turns: history, cacheBreakpointAfter: 0 }
-      await ask(testMessage('hello', { history }), testContext({ flags: ['hidden_text'], history: () => view }))
+      const historyView = { turns: history, cacheBreakpointAfter: 0 }
+      await ask(testMessage('hello', { history }), testContext({ flags: ['hidden_text'], history: () => historyView }))
       await ask(testMessage('hello'), testContext({ history: () => ({ turns: [] }) }))
-      const [detailedBody, plain] = received.map(({ body }) => JSON.parse(body))
+      const [detailedBody, plainBody] = received.map(({ body }) => JSON.parse(body))
       const earlierWriter = format === 'message' ? detailedBody.history[0].sender : detailedBody.messages[0].metadata
       expect(earlierWriter).toMatchObject({ verified: true, auth_method: 'email-dkim' })
       expect((format === 'message' ? detailedBody : detailedBody.payload).flags).toEqual(['hidden_text'])
       expect(format === 'message' ? detailedBody.cache_breakpoint_after === 0 : earlierWriter.cache_breakpoint).toBe(
         true,
       )
-      expect(JSON.stringify(plain)).not.toMatch(/"flags"|cache_breakpoint/)
+      expect(JSON.stringify(plainBody)).not.toMatch(/"flags"|cache_breakpoint/)
     },
   )
 
   test('gets the sending time in seconds', async () => {
     const now = () => 1_767_225_600_999
-    const { ask, received } = await openHook(() => ({ status: 204 }), { system: { now } })
+    const { ask, received } = await openWebhookAgent(() => ({ status: 204 }), { system: { now } })
     await ask()
     expect(received[0]?.headers['webhook-timestamp']).toBe('1767225600')
   })
 
   test('gets one id for all tries of a turn, and another for each other turn', async () => {
-    const { ask, received } = await openHook(() => ({ status: 204 }))
+    const { ask, received } = await openWebhookAgent(() => ({ status: 204 }))
     const message = testMessage('hello')
     await ask(message)
     await ask(message)
@@ -169,20 +169,20 @@ describe('a webhook agent', () => {
   })
 
   test('gets a message that is too large without its files', async () => {
-    const { ask, received } = await openHook(() => ({ status: 204 }))
+    const { ask, received } = await openWebhookAgent(() => ({ status: 204 }))
     await ask(testMessage('hello', { raw: 'x'.repeat(9 * 1024 * 1024) }))
     expect(JSON.parse(received[0]?.body ?? '')).not.toHaveProperty('raw')
     expect(JSON.parse(received[0]?.body ?? '')).toHaveProperty('parts')
   })
 
   test('gets no message that exceeds the limit in bytes but not in characters', async () => {
-    const { ask, received } = await openHook(() => ({ status: 204 }))
+    const { ask, received } = await openWebhookAgent(() => ({ status: 204 }))
     await expect(ask(testMessage('ü'.repeat(5 * 1024 * 1024)))).rejects.toThrow('larger than the 8388608 bytes')
     expect(received).toEqual([])
   })
 
   test('gets no message that is too large without files', async () => {
-    const { ask, received } = await openHook(() => ({ status: 204 }))
+    const { ask, received } = await openWebhookAgent(() => ({ status: 204 }))
     await expect(ask(testMessage('x'.repeat(9 * 1024 * 1024)))).rejects.toThrow(
       'The message is larger than the 8388608 bytes a webhook is sent',
     )
@@ -391,14 +391,14 @@ describe('the gateway retries a webhook agent', () => {
   })
 
   test('when it takes longer than nine tenths of the deadline', async () => {
-    const { ask } = await openHook(() => new Promise(() => {}), { config: { deadline: '100ms' } })
+    const { ask } = await openWebhookAgent(() => new Promise(() => {}), { config: { deadline: '100ms' } })
     await expect(ask()).rejects.toBeInstanceOf(Unavailable)
   })
 })
 
 test('a canceled turn ends the call of a webhook agent', async () => {
   const controller = new AbortController()
-  const { ask } = await openHook(() => {
+  const { ask } = await openWebhookAgent(() => {
     controller.abort(new Error('canceled'))
     return new Promise(() => {})
   })

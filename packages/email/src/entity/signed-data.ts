@@ -3,7 +3,7 @@
 
 /** The deepest nesting of constructed octet strings. Programs write one level. */
 const maxDepth = 8
-const [octetString, sequence, objectId, explicitContent] = [0x04, 0x30, 0x06, 0xa0]
+const [octetStringTag, sequenceTag, objectIdTag, explicitContentTag] = [0x04, 0x30, 0x06, 0xa0]
 /** The bit of a tag that marks a constructed element (X.690 §8.1.2.5). */
 const constructedBit = 0x20
 
@@ -28,29 +28,33 @@ interface CmsContent {
 /** Returns the content of a `ContentInfo` (RFC 5652 §3) in BER or DER. It returns undefined for other octets. */
 export function readCms(octets: Buffer): CmsContent | undefined {
   const info = readElement(octets, 0, octets.length)
-  const type = info?.tag === sequence ? readElement(octets, info.start, info.limit) : undefined
-  if (!info || type?.tag !== objectId || type.end === undefined) return undefined
+  const type = info?.tag === sequenceTag ? readElement(octets, info.start, info.limit) : undefined
+  if (!info || type?.tag !== objectIdTag || type.end === undefined) return undefined
   const kind = kindsByObjectId.get(octets.toString('hex', type.start, type.end))
   if (kind !== 'signed-data') return kind && { kind }
-  const content = readElement(octets, type.end, info.limit)
-  const contentElement =
-    content?.tag === explicitContent ? readElement(octets, content.start, content.limit) : undefined
-  return { kind, content: contentElement?.tag === sequence ? readSignedData(octets, contentElement) : undefined }
+  const explicitContent = readElement(octets, type.end, info.limit)
+  const signedData =
+    explicitContent?.tag === explicitContentTag
+      ? readElement(octets, explicitContent.start, explicitContent.limit)
+      : undefined
+  return { kind, content: signedData?.tag === sequenceTag ? readSignedData(octets, signedData) : undefined }
 }
 
 /** Reads `SignedData` (RFC 5652 §5.1): a version, the digest algorithms, and then the signed content. */
-function readSignedData(octets: Buffer, { start, limit }: Element): Buffer | undefined {
+function readSignedData(octets: Buffer, { start, limit }: BerElement): Buffer | undefined {
   const versionEnd = skipElement(octets, start, limit)
   const algorithmsEnd = versionEnd === undefined ? undefined : skipElement(octets, versionEnd, limit)
-  const info = algorithmsEnd === undefined ? undefined : readElement(octets, algorithmsEnd, limit)
-  if (info?.tag !== sequence) return undefined
-  const typeEnd = skipElement(octets, info.start, info.limit)
-  const content = typeEnd === undefined ? undefined : readElement(octets, typeEnd, info.limit)
-  return content?.tag === explicitContent ? joinOctets(octets, content.start, content.limit) : undefined
+  const encapsulatedInfo = algorithmsEnd === undefined ? undefined : readElement(octets, algorithmsEnd, limit)
+  if (encapsulatedInfo?.tag !== sequenceTag) return undefined
+  const typeEnd = skipElement(octets, encapsulatedInfo.start, encapsulatedInfo.limit)
+  const explicitContent = typeEnd === undefined ? undefined : readElement(octets, typeEnd, encapsulatedInfo.limit)
+  return explicitContent?.tag === explicitContentTag
+    ? joinOctets(octets, explicitContent.start, explicitContent.limit)
+    : undefined
 }
 
 /** The beginning of an element: its tag and the position of its content. */
-interface Element {
+interface BerElement {
   readonly tag: number
   readonly start: number
   /** The end of the content. It is undefined if an end-of-contents element follows (X.690 §8.1.3.6). */
@@ -59,7 +63,7 @@ interface Element {
   readonly limit: number
 }
 
-function readElement(octets: Buffer, position: number, limit: number): Element | undefined {
+function readElement(octets: Buffer, position: number, limit: number): BerElement | undefined {
   const [tag, lengthOctet] = [octets[position], octets[position + 1]]
   if (tag === undefined || lengthOctet === undefined || position + 2 > limit || (tag & 0x1f) === 0x1f) return undefined
   if (lengthOctet === 0x80)
@@ -95,10 +99,10 @@ function joinOctets(octets: Buffer, start: number, limit: number): Buffer | unde
     if (!element || openLimits.length > maxDepth) return undefined
     position = element.end ?? element.start
     if (element.tag === 0 && openLimits.length > 0 && openLimits.at(-1) === undefined) openLimits.pop()
-    else if (element.tag === (octetString | constructedBit)) {
+    else if (element.tag === (octetStringTag | constructedBit)) {
       openLimits.push(element.end)
       position = element.start
-    } else if (element.tag === octetString) pieces.push(octets.subarray(element.start, position))
+    } else if (element.tag === octetStringTag) pieces.push(octets.subarray(element.start, position))
     else return undefined
     while (openLimits.length > 0 && openLimits.at(-1) === position) openLimits.pop()
   } while (openLimits.length > 0)

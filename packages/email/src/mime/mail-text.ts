@@ -15,7 +15,7 @@ export interface MailTexts {
   readonly html?: string | false | undefined
 }
 
-/** The text that an agent reads first, and the other texts of the mail. */
+/** The newest text of a mail, and its other texts. */
 export interface MailText {
   /** The newest text, with at most `text_chars` characters. */
   readonly text: string
@@ -30,7 +30,7 @@ export interface MailText {
   readonly htmlText?: string | undefined
   /** The plain text, if the newest text is from the HTML and the plain text has words that the HTML lacks. */
   readonly plainText?: string | undefined
-  /** The number of invisibleCount characters that were removed. */
+  /** The number of invisible characters that were removed. */
   readonly invisibleCount: number
   readonly flags: readonly string[]
 }
@@ -43,10 +43,10 @@ export function readMailText({ text, html }: MailTexts, options: BodyOptions): M
   const plainReading = text?.trim() ? readPlain(text, options) : undefined
   if (!html) return finishText(plainReading ?? emptyReading, {}, options)
   const htmlReading = readVisibleHtml(html, mailHtmlOptions)
-  const hiddenFlags = htmlReading.hasHidden ? ['hidden_text'] : []
+  const hiddenFlags = htmlReading.hasHiddenText ? ['hidden_text'] : []
   if (!plainReading) return finishText(readHtml(html, htmlReading, options), { flags: hiddenFlags }, options)
-  const { source, differs, omitsWords } = chooseReading(plainReading.fullText, htmlReading.text)
-  const flags = [...(differs ? ['alternative_mismatch'] : []), ...hiddenFlags]
+  const { source, differs: hasOtherWords, omitsWords } = chooseReading(plainReading.fullText, htmlReading.text)
+  const flags = [...(hasOtherWords ? ['alternative_mismatch'] : []), ...hiddenFlags]
   if (source === 'plain')
     return finishText(plainReading, { flags, ...(omitsWords && { htmlText: htmlReading.text }) }, options)
   return finishText(
@@ -74,15 +74,15 @@ function readPlain(text: string, { keepsQuotes }: BodyOptions): TextReading {
 }
 
 /**
- * Reads the visible text of HTML. Newsletters fill paragraphs with invisibleCount characters, so the blank lines that
+ * Reads the visible text of HTML. Newsletters fill paragraphs with invisible characters, so the blank lines that
  * they leave are removed too.
  */
 function readVisibleHtml(html: string, htmlOptions: HtmlTextOptions) {
-  const { text: htmlText, hasHidden } = htmlToText(html, htmlOptions)
+  const { text: htmlText, hasHidden: hasHiddenText } = htmlToText(html, htmlOptions)
   const { text, removedCount } = readVisibleText(htmlText)
   return {
     text: removedCount > 0 ? text.replace(/\n{3,}/g, '\n\n').trim() : text,
-    hasHidden,
+    hasHiddenText,
     invisibleCount: removedCount,
   }
 }

@@ -7,7 +7,7 @@ import type { Unsubscription } from '../tokens/unsubscription.ts'
 
 type SuppressionDeps = Pick<ChannelContext, 'admission' | 'store' | 'system' | 'agents'>
 
-interface SuppressionNote {
+interface SuppressionEvent {
   readonly agent: string
   /** The id of the event. An event is recorded only once. */
   readonly id: string
@@ -18,7 +18,7 @@ interface SuppressionNote {
 
 /** Records the beginning or the end of a suppression like a message, so that the record contains the reason. */
 export async function recordSuppression(
-  { agent, id, text, flag, effect }: SuppressionNote,
+  { agent, id, text, flag, effect }: SuppressionEvent,
   { admission, system, agents }: Pick<SuppressionDeps, 'admission' | 'system' | 'agents'>,
 ): Promise<void> {
   const address = formatAddress({ local: agent, domain: agents.domain })
@@ -31,40 +31,40 @@ export async function recordSuppression(
 /** Lifts a suppression for the operator. It returns false if nothing is suppressed. */
 export async function liftMailSuppression(
   { agent, peer }: { readonly agent: string; readonly peer: string },
-  gateway: SuppressionDeps,
+  deps: SuppressionDeps,
 ): Promise<boolean> {
-  const relation = await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
+  const relation = await deps.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
   if (!relation) return false
-  const id = `operator:${randomHex(gateway.system, 16)}`
+  const id = `operator:${randomHex(deps.system, 16)}`
   const text = `The operator allows mail to ${peer} again.`
   const effect = { kind: 'unrelate', relation: 'suppressed', peer } as const
-  await recordSuppression({ agent, id, text, flag: 'operator', effect }, gateway)
+  await recordSuppression({ agent, id, text, flag: 'operator', effect }, deps)
   return true
 }
 
 /**
- * Returns the key of a suppression that stops unasked mail only. Replies are still sent, and a further mail from the
+ * Returns the key of a suppression that stops unsolicited mail only. Replies are still sent, and a new mail from the
  * person does not lift the suppression.
  */
-export function unaskedPeer(mailbox: string): string {
+export function unsolicitedMailKey(mailbox: string): string {
   return `unasked:${mailbox.toLowerCase()}`
 }
 
 /**
- * Suppresses unasked mail of an agent to a mailbox. The suppression is recorded like a message, so that the operator
+ * Suppresses unsolicited mail of an agent to a mailbox. The suppression is recorded like a message, so that the operator
  * sees the reason.
  */
-export async function unsubscribe({ agent, mailbox }: Unsubscription, gateway: SuppressionDeps): Promise<void> {
-  const peer = unaskedPeer(mailbox)
-  if (await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })) return
+export async function unsubscribe({ agent, mailbox }: Unsubscription, deps: SuppressionDeps): Promise<void> {
+  const peer = unsolicitedMailKey(mailbox)
+  if (await deps.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })) return
   await recordSuppression(
     {
       agent,
-      id: `unsubscribe:${randomHex(gateway.system, 16)}`,
-      text: `${mailbox} wants no mail that was not asked for.`,
+      id: `unsubscribe:${randomHex(deps.system, 16)}`,
+      text: `${mailbox} has unsubscribed from unsolicited mail.`,
       flag: 'unsubscribed',
       effect: { kind: 'relate', relation: 'suppressed', peer, target: 'unsubscribed' },
     },
-    gateway,
+    deps,
   )
 }

@@ -1,6 +1,6 @@
 // Recognizes the line above a quotation: "On … wrote:".
 import { isDeviceLine } from './device-line.ts'
-import { alternativesOf, listPhrases } from './phrase-table.ts'
+import { createAlternativesPattern, listPhrases } from './phrase-table.ts'
 import { isAnnounced, isBlank, isQuotedLine, readVisibleLine } from './quoted-line.ts'
 
 /** The maximum numbers of lines and characters of an introduction, which may be wrapped. */
@@ -9,8 +9,8 @@ const [maxWrappedLines, maxIntroductionChars] = [6, 400]
 /** Matches scripts without spaces between words, in which a verb has no visible boundaries. */
 const unspacedScriptPattern = /^\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Hangul}|\p{Script=Thai}|\p{Script=Khmer}/u
 const verbs = listPhrases('wrote')
-const spacedVerb = `(?<![\\p{L}\\p{N}\\p{M}])${alternativesOf(verbs.filter(verb => !unspacedScriptPattern.test(verb)))}(?![\\p{L}\\p{N}\\p{M}])`
-const anyVerb = `(?:${spacedVerb}|${alternativesOf(verbs.filter(verb => unspacedScriptPattern.test(verb)))})`
+const spacedVerb = `(?<![\\p{L}\\p{N}\\p{M}])${createAlternativesPattern(verbs.filter(verb => !unspacedScriptPattern.test(verb)))}(?![\\p{L}\\p{N}\\p{M}])`
+const anyVerb = `(?:${spacedVerb}|${createAlternativesPattern(verbs.filter(verb => unspacedScriptPattern.test(verb)))})`
 const writingPattern = new RegExp(anyVerb, 'iu')
 const writingEndPattern = new RegExp(`${anyVerb}\\s?(?:[:：៖.։]|[:：]?\\s?-{2,})?$`, 'iu')
 

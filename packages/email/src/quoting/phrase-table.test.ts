@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { alternativesOf, listPhrases } from './phrase-table.ts'
+import { createAlternativesPattern, listPhrases } from './phrase-table.ts'
 
 test('listPhrases() returns each phrase of all languages once, and device phrases with one placeholder each', () => {
   expect(listPhrases('wrote')).toEqual(
@@ -10,6 +10,6 @@ test('listPhrases() returns each phrase of all languages once, and device phrase
   for (const phrase of listPhrases('device')) expect(phrase.split('#')).toHaveLength(2)
 })
 
-test('alternativesOf() matches the longest phrase, and escapes its special characters', () => {
-  expect(new RegExp(alternativesOf(['a', 'a (b)'])).exec('a (b)')?.[0]).toBe('a (b)')
+test('createAlternativesPattern() matches the longest phrase, and escapes its special characters', () => {
+  expect(new RegExp(createAlternativesPattern(['a', 'a (b)'])).exec('a (b)')?.[0]).toBe('a (b)')
 })

@@ -17,12 +17,13 @@ export type PhraseKind =
  * these kinds:
  *
  * - `wrote`: the verb in the line above a quotation
- * - `from`, `sent`, `to`, `copy`, `subject`: labels of the header block above a quotation
+ * - `from`, `sent`, `to`, `subject`: labels of the header block above a quotation
+ * - `copy`: the labels of copies and of the other fields in that block, such as the address for replies
  * - `original`, `forwarded`: between dashes above an answered message, and above one that is passed on
  * - `begun`: above a message that Apple's programs pass on
  * - `device`: a line that a device or program adds in the name of its owner; `#` stands for the device or program
  */
-const table = `
+const phrasesByLanguage = `
 [af]
 wrote: het geskryf | skryf; original: oorspronklike boodskap
 [ar]
@@ -319,7 +320,7 @@ export function listByLanguage(kind: PhraseKind): readonly (readonly [language: 
   })
 }
 
-const languages = table
+const languages = phrasesByLanguage
   .normalize('NFC')
   .replaceAll('\n|', ' |')
   .split('\n[')
@@ -330,7 +331,7 @@ const languages = table
   })
 
 /** Returns the source of a regular expression for any of these phrases, the longest first. */
-export function alternativesOf(phrases: readonly string[]): string {
+export function createAlternativesPattern(phrases: readonly string[]): string {
   const alternatives = phrases.toSorted((one, other) => other.length - one.length).map(escapePhrase)
   return `(?:${alternatives.join('|')})`
 }

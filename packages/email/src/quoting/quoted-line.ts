@@ -1,8 +1,8 @@
 // Recognizes quoted lines, blank lines and delimiter lines.
-import { alternativesOf, listPhrases } from './phrase-table.ts'
+import { createAlternativesPattern, listPhrases } from './phrase-table.ts'
 
 /** Matches the rest of a mailbox that was wrapped before its last bracket. Such a line looks like a quoted line. */
-const wrappedMailboxEnd = new RegExp(`^>\\s?${alternativesOf(listPhrases('wrote'))}?\\s?[:：]$`, 'iu')
+const wrappedMailboxEnd = new RegExp(`^>\\s?${createAlternativesPattern(listPhrases('wrote'))}?\\s?[:：]$`, 'iu')
 
 /** Returns true if a line begins with the quote prefix `>`. */
 export function isQuotedLine(line: string): boolean {

@@ -1,11 +1,11 @@
 // Recognizes the lines between a text and the message that it answers or forwards.
-import { alternativesOf, listPhrases } from './phrase-table.ts'
+import { createAlternativesPattern, listPhrases } from './phrase-table.ts'
 import { readVisibleLine } from './quoted-line.ts'
 
 const maxSeparatorChars = 200
-const forwardedPhrase = alternativesOf(listPhrases('forwarded'))
-const begunPhrase = alternativesOf(listPhrases('begun'))
-const originalPhrase = alternativesOf(listPhrases('original').filter(phrase => phrase !== 'original'))
+const forwardedPhrase = createAlternativesPattern(listPhrases('forwarded'))
+const begunPhrase = createAlternativesPattern(listPhrases('begun'))
+const originalPhrase = createAlternativesPattern(listPhrases('original').filter(phrase => phrase !== 'original'))
 
 /** Matches the line above forwarded text. Forwarded text is the topic of the mail, and is not removed. */
 const forwardLinePattern = new RegExp(

@@ -96,7 +96,8 @@ const maxTokens = 100_000
  */
 export function createSeenTokens(system: SingleUseStore & Pick<System, 'now'>, windowMs: number) {
   const expiryByToken = new Map<string, number>()
-  const createReplayRejection = () => new Rejection('replayed', 'Cannot accept webhook: it was here before')
+  const createReplayRejection = () =>
+    new Rejection('replayed', 'Cannot accept webhook: this webhook was received already')
 
   function dropExpiredTokens(): void {
     for (const [token, expiresAt] of expiryByToken) {

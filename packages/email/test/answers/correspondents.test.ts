@@ -28,7 +28,7 @@ async function postMail(
   const message = `From: ${from}\r\nTo: ${to}\r\nSubject: ${counter}\r\nDate: ${today}\r\nMessage-ID: <c${counter}@x.test>\r\n${header}\r\nHello ${counter}.\r\n`
   const { status } = await server.post(isProven ? signText(message, { domain: signer, key }) : message, { to })
   expect(status).toBe(200)
-  const { flags, proofs, state, message: storedMessage, number } = await server.latest()
+  const { flags, proofs, state, message: storedMessage, number } = await server.readLatestMessage()
   const mailPart = storedMessage.parts.find(({ kind }) => (kind as string) === 'email') as
     | { flags?: string[] }
     | undefined
@@ -145,11 +145,11 @@ test('the proofs contain no name, so that nothing remains of a forgotten person'
 
 test('a second gateway on the same store knows the correspondents of the first', async () => {
   const store = gateway.store
-  const otherGateway = await openMailGateway({ watchStore: () => store })
+  const otherGateway = await openMailGateway({ wrapStore: () => store })
   await postMail('Frank Far <frank@far-away-land.test>')
   const signer = 'for-away-land.test'
   const message = `From: x@${signer}\r\nTo: echo@${mailDomain}\r\nMessage-ID: <second@x.test>\r\n\r\nHello.\r\n`
   expect((await otherGateway.post(message)).status).toBe(200)
-  expect((await gateway.latest()).flags).toContain('lookalike')
+  expect((await gateway.readLatestMessage()).flags).toContain('lookalike')
   await otherGateway.close()
 })

@@ -103,7 +103,7 @@ test('the choice remains when the person writes to the agent, until the operator
   await clickLink(url)
   expect((await clickLink(url)).status).toBe(200)
   await gateway.postMail({ from: 'alice@alice.test' })
-  expect((await gateway.latest()).message.sender.verified).toBe(true)
+  expect((await gateway.readLatestMessage()).message.sender.verified).toBe(true)
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
   expect(await gateway.channel.peers?.liftSuppression?.('echo', 'unasked:alice@alice.test')).toBe(true)
   await deliver('alice@alice.test')

@@ -44,7 +44,7 @@ async function postAndDescribeOutcome(author: string, signer?: string) {
   const plain = `From: ann@${author}\nTo: echo@${mailDomain}\nSubject: ${counter}\nDate: ${today}\nMessage-ID: <d${counter}@${author}>\n\nHi.\n`
   const answer = await gateway.post(signer ? signText(plain, { domain: signer, key }) : plain)
   if (answer.status !== 200) return `refused ${answer.status}`
-  const { state, message } = await gateway.latest()
+  const { state, message } = await gateway.readLatestMessage()
   return `${state}, ${message.sender.verified ? 'verified' : 'not verified'}`
 }
 

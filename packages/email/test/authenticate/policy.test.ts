@@ -76,7 +76,7 @@ test.each(endpoints)(
   async (_name, deliver, protocol, _refusalReply, acceptReply) => {
     await openEndpoint(protocol, { dmarc_reject: 'quarantine' })
     expect(await deliver()).toBe(acceptReply)
-    expect(await gateway.latest()).toMatchObject({
+    expect(await gateway.readLatestMessage()).toMatchObject({
       state: 'ignored',
       flags: expect.arrayContaining(['dmarc_quarantine']),
       message: { sender: { verified: false } },
@@ -96,7 +96,7 @@ describe("a provider's verdict", () => {
 
   test('proves the author if the operator allows it, and the evidence names the server (EM-2.2)', async () => {
     expect((await deliverWithVerdict(true, passVerdict)).status).toBe(200)
-    expect((await gateway.latest()).message.sender).toMatchObject({
+    expect((await gateway.readLatestMessage()).message.sender).toMatchObject({
       verified: true,
       auth_method: 'email-dmarc',
       key_id: 'provider:forwardemail',

@@ -66,7 +66,7 @@ interface VerifiedMail {
 async function postMail(message: string): Promise<VerifiedMail> {
   const answer = await gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${mailDomain}` })
   expect(answer.body).toMatchObject({ status: 'accepted' })
-  const record = await gateway.latest()
+  const record = await gateway.readLatestMessage()
   return { answer, record, sender: record.message.sender, dkim: record.proofs.find(({ kind }) => kind === 'dkim') }
 }
 
@@ -174,7 +174,7 @@ test('the message of RFC 8463 passes with both of its signatures', async () => {
   const records: Record<string, string> = JSON.parse(await readFile(new URL('dns.json', folder), 'utf8'))
   for (const [name, record] of Object.entries(records)) gateway.simulation.dns.set(name, { TXT: [record] })
   await gateway.post(await readFile(new URL('message.eml', folder)))
-  const { message, proofs } = await gateway.latest()
+  const { message, proofs } = await gateway.readLatestMessage()
   expect(message.sender).toMatchObject({
     address: '@joe@football.example.com',
     verified: true,
@@ -400,7 +400,7 @@ describe("the author's domain policy", () => {
       ip: '192.0.2.1',
       helo: 'mx.shut.test',
     })
-    const { message, proofs } = await gateway.latest()
+    const { message, proofs } = await gateway.readLatestMessage()
     expect(message.sender).toMatchObject({ verified: false, auth_method: 'email-dmarc' })
     expect(proofs.map(({ kind, verdict }) => [kind, verdict])).toEqual([
       ['dkim', 'none'],
@@ -426,7 +426,7 @@ describe('a DNS failure (EM-34)', () => {
     const message = sign({ selector: 'silent' }, composeMail('ann@open.test', 'Put off.'))
     expect(await postUnread(message)).toMatchObject({ status: 503 })
     gateway.system.advance(3 * 3_600_000)
-    const secondGateway = await openMailGateway({ watchStore: () => gateway.store })
+    const secondGateway = await openMailGateway({ wrapStore: () => gateway.store })
     secondGateway.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
     secondGateway.simulation.dns.fail('silent._domainkey.open.test', 'servfail')
     const postToSecondGateway = async () =>
@@ -501,5 +501,5 @@ test('a repeated mail gets the same reply, and the store keeps one copy (EM-25)'
   await postMail(message)
   const repeatedMail = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${mailDomain}` })
   expect(repeatedMail.status).toBe(200)
-  expect((await gateway.latest()).duplicates).toBe(1)
+  expect((await gateway.readLatestMessage()).duplicates).toBe(1)
 })

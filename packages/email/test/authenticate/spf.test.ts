@@ -32,7 +32,7 @@ async function postAndFindSpf(from: string, ip: string, helo = 'mx.elsewhere.tes
   counter += 1
   const message = `From: a@plain.test\nTo: echo@${mailDomain}\nMessage-ID: <spf${counter}@plain.test>\n\n${counter}\n`
   expect((await gateway.post(message, { from, ip, helo, to: `echo@${mailDomain}` })).status).toBe(200)
-  const { proofs } = await gateway.latest()
+  const { proofs } = await gateway.readLatestMessage()
   return proofs.find(({ kind }) => kind === 'spf')
 }
 
@@ -59,7 +59,7 @@ test('SPF of the null sender uses HELO', async () => {
 test("SPF has no result without the client's address", async () => {
   const message = `From: a@plain.test\nTo: echo@${mailDomain}\n\nno ip\n`
   await gateway.post(message, { from: 'x@soft.test', to: `echo@${mailDomain}` })
-  const { proofs } = await gateway.latest()
+  const { proofs } = await gateway.readLatestMessage()
   expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ verdict: 'unverifiable' })
 })
 

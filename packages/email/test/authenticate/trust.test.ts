@@ -76,7 +76,7 @@ const post = (message: string, server = gateway) =>
 describe('an ARC chain of a trusted sealer', () => {
   test('passes a mail that a mailing list changed, despite p=reject', async () => {
     expect((await post(await composeListMail())).status).toBe(200)
-    const { message, proofs, state } = await gateway.latest()
+    const { message, proofs, state } = await gateway.readLatestMessage()
     expect(state).toBe('received')
     expect(message.sender).toMatchObject({
       verified: true,
@@ -90,7 +90,7 @@ describe('an ARC chain of a trusted sealer', () => {
   test('counts if the trusted sealer made the second of two sets', async () => {
     const twiceSealedMail = await sealAsList(await composeListMail({ sealer: 'other.test' }), { cv: 'pass' })
     expect((await post(twiceSealedMail)).status).toBe(200)
-    expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'arc')).toMatchObject({
+    expect((await gateway.readLatestMessage()).proofs.find(({ kind }) => kind === 'arc')).toMatchObject({
       verdict: 'pass',
       instances: 2,
     })
@@ -145,7 +145,7 @@ describe('SPF alone', () => {
   const envelope = { from: 'ann@shut.test', to: `echo@${mailDomain}`, ip: '192.0.2.1', helo: 'mx.shut.test' }
   test('verifies if the operator allows it, and names the method', async () => {
     expect((await gateway.post(composeMail(), envelope)).status).toBe(200)
-    expect((await gateway.latest()).message.sender).toMatchObject({
+    expect((await gateway.readLatestMessage()).message.sender).toMatchObject({
       verified: true,
       auth_method: 'email-dmarc',
       key_id: 'spf:shut.test',
@@ -161,7 +161,7 @@ describe('SPF alone', () => {
 
 test('a configured minimum of 2048 bits makes 1024 too weak (EM-12)', async () => {
   await post(sign(composeMail('ann@open.test'), 'open.test', { key: shortKey, selector: 'small' }))
-  const { message, flags } = await gateway.latest()
+  const { message, flags } = await gateway.readLatestMessage()
   expect(message.sender.verified).toBe(false)
   expect(flags).toContain('weak_key')
 })
@@ -217,7 +217,7 @@ describe('mail from a provider that loses bytes', () => {
 
   test('is unverifiable instead of failed if its body was not ASCII (EM-2.2)', async () => {
     expect(await postAndRead(composeDamagedMail('ann@open.test'))).toBe(200)
-    const { state, flags, proofs, message } = await lossyGateway.latest()
+    const { state, flags, proofs, message } = await lossyGateway.readLatestMessage()
     expect(proofs[0]).toMatchObject({ kind: 'dkim', verdict: 'unverifiable' })
     expect({ state, verified: message.sender.verified }).toEqual({ state: 'received', verified: false })
     expect(flags).toContain('unverifiable')
@@ -225,7 +225,7 @@ describe('mail from a provider that loses bytes', () => {
 
   test('stays with the operator instead of a refusal under p=reject', async () => {
     expect(await postAndRead(composeDamagedMail('ann@shut.test'))).toBe(200)
-    expect(await lossyGateway.latest()).toMatchObject({
+    expect(await lossyGateway.readLatestMessage()).toMatchObject({
       state: 'ignored',
       flags: expect.arrayContaining(['unverifiable', 'dmarc_quarantine']),
     })
@@ -244,6 +244,6 @@ test('the gateway ignores Authentication-Results that claim its own name or a tr
   for (const authservId of [mailDomain, 'list.test']) {
     const forgedMail = `Authentication-Results: ${authservId}; dmarc=pass header.from=open.test; arc=pass\r\n${composeMail('ann@open.test')}`
     await post(forgedMail)
-    expect((await gateway.latest()).message.sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect((await gateway.readLatestMessage()).message.sender).toMatchObject({ verified: false, auth_method: 'none' })
   }
 })

@@ -30,7 +30,7 @@ async function postStructure(structure: readonly string[], body: string, fields 
   ]
   const message = signText(`${baseFields.join('\r\n')}\r\n\r\n${body}`, { domain: 'open.test', key, fields })
   expect((await gateway.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })).status).toBe(200)
-  const record = await gateway.latest()
+  const record = await gateway.readLatestMessage()
   expect(record.message.sender.verified).toBe(true)
   const [text] = record.message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : []))
   const files = record.message.parts.flatMap(part => ('name' in part && part.name ? [part.name] : []))
@@ -117,7 +117,7 @@ describe('the gateway shows a signed body in full, despite unsigned fields', () 
       fields: ['from', 'to'],
     })
     await upstreamGateway.post(`${results}\r\n${signedMail}Scanned by the front.\r\n`)
-    const { message } = await upstreamGateway.latest()
+    const { message } = await upstreamGateway.readLatestMessage()
     expect(message.sender).toMatchObject({ verified: true, key_id: 'authserv:mx.front.test' })
     expect(message.parts[0]).toMatchObject({ content: expect.stringContaining('No, do not pay him!') })
     await upstreamGateway.close()

@@ -55,7 +55,7 @@ describe('a server named for the endpoint', () => {
   ])('proves the author if %s', async (_what, extraFields) => {
     const message = composeMail(...extraFields)
     expect((await gateway.post(message)).status).toBe(200)
-    const { message: storedMessage, proofs } = await gateway.latest()
+    const { message: storedMessage, proofs } = await gateway.readLatestMessage()
     expect(storedMessage.sender).toMatchObject({
       verified: true,
       auth_method: 'email-dmarc',
@@ -116,14 +116,17 @@ describe('a server named for the endpoint', () => {
       `${trustedAuthservId}; spf=pass smtp.mailfrom=shut.test; dmarc=pass header.from=shut.test`,
     )
     expect((await spfOnlyGateway.post(message)).status).toBe(200)
-    expect((await spfOnlyGateway.latest()).message.sender.verified).toBe(true)
+    expect((await spfOnlyGateway.readLatestMessage()).message.sender.verified).toBe(true)
   })
 
   test('neither helps nor harms an author with their own proof', async () => {
     const signedMail = signText(composeMail(), { domain: 'shut.test', key, fields: ['from', 'to', 'subject'] })
     const message = `Authentication-Results: ${trustedAuthservId}; dmarc=fail header.from=shut.test\r\n${signedMail}`
     expect((await gateway.post(message)).status).toBe(200)
-    expect((await gateway.latest()).message.sender).toMatchObject({ verified: true, key_id: 'd=shut.test/s=s1' })
+    expect((await gateway.readLatestMessage()).message.sender).toMatchObject({
+      verified: true,
+      key_id: 'd=shut.test/s=s1',
+    })
   })
 
   test('counts only at its own endpoint, and only by its configured name', async () => {
@@ -146,7 +149,7 @@ describe('a forged verdict of a server (EM-23)', () => {
       `${trustedAuthservId}; dmarc=pass header.from=bank.test`,
     )
     expect((await gateway.post(message)).status).toBe(200)
-    const { raw } = (await gateway.latest()).message
+    const { raw } = (await gateway.readLatestMessage()).message
     expect(raw).toBe(
       message
         .replace(/Authentication-Results: mx\.evil\.test;\r\n .*\r\n/, '')
@@ -161,7 +164,7 @@ describe('a forged verdict of a server (EM-23)', () => {
       'ann@open.test',
     )
     expect((await plainGateway.post(message)).status).toBe(200)
-    expect((await plainGateway.latest()).message.raw).not.toMatch(/authentication-results/i)
+    expect((await plainGateway.readLatestMessage()).message.raw).not.toMatch(/authentication-results/i)
   })
 })
 

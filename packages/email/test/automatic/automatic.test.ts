@@ -33,7 +33,7 @@ async function postDirectMessage({
   const message = `From: ${from}\nTo: ${to ?? `echo@${mailDomain}`}\n${fields}Message-ID: <${id}>\nSubject: ${subject}\n\n${text} ${counter}\n`
   const answer = await gateway.post(message, { from: envelopeFrom, to: `echo@${mailDomain}` })
   expect(answer.status).toBe(200)
-  return gateway.latest()
+  return gateway.readLatestMessage()
 }
 
 test.each<[flag: string, what: string, mail: DirectMessage]>([
@@ -137,6 +137,6 @@ test('a proven person who writes to the agent gets an answer despite X-Auto-Resp
 test('the gateway also answers a forwarded mail with answer_bcc', async () => {
   const bccGateway = await openMailGateway({ config: { answer_bcc: true } })
   await bccGateway.post('From: bob@nodmarc.test\nTo: team@corp.test\n\nHello\n')
-  expect(await bccGateway.latest()).toMatchObject({ state: 'received' })
+  expect(await bccGateway.readLatestMessage()).toMatchObject({ state: 'received' })
   await bccGateway.close()
 })

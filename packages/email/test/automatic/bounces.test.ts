@@ -71,7 +71,7 @@ interface Report {
 async function acceptReport(what: Report) {
   const answer = await postReport(what)
   expect(answer.status).toBe(200)
-  return gateway.latest()
+  return gateway.readLatestMessage()
 }
 
 function postReport({ to, fields, from = '', type = 'delivery-status', humanText = 'Sorry.', ...by }: Report) {
@@ -290,14 +290,14 @@ describe('a report about an unknown mail, or to an unknown address (EM-65)', () 
       { from: '', to: verp },
     )
     expect(answer.status).toBe(200)
-    expect((await gateway.latest()).flags).toEqual(['bounce', 'bounce_address'])
+    expect((await gateway.readLatestMessage()).flags).toEqual(['bounce', 'bounce_address'])
     expect(await findDelivery('away@nodmarc.test')).toMatchObject({ state: 'sent' })
   })
 
   test('is a personal mail, which does not reach the agent', async () => {
     const verp = await answerPerson('odd@nodmarc.test')
     await gateway.post(`From: odd@nodmarc.test\nTo: ${verp}\n\nHello\n`, { from: 'odd@nodmarc.test', to: verp })
-    expect(await gateway.latest()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
+    expect(await gateway.readLatestMessage()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
   })
 })
 
@@ -356,7 +356,7 @@ describe('a report without machine-readable parts to one delivery’s address (R
       to: verp,
     })
     expect(answer.status).toBe(200)
-    const { flags } = await gateway.latest()
+    const { flags } = await gateway.readLatestMessage()
     return { flags, delivery: await findDelivery(person), isSuppressed: (await findSuppression(person)) !== undefined }
   }
 

@@ -27,7 +27,7 @@ async function postUnsignedMail(
   const subjectField = subject ? `Subject: ${subject}\n` : ''
   const message = `From: ${from}\nTo: ${to}\n${subjectField}${reference}Message-ID: <l${count}@nodmarc.test>\n\n${text}\n`
   await gateway.post(message, { from: bob, to })
-  const record = await gateway.latest()
+  const record = await gateway.readLatestMessage()
   return [record.state, ...record.flags].join(' ')
 }
 
@@ -209,6 +209,6 @@ test.each([
     await gateway.post(
       `From: ${bob}\nTo: echo@${mailDomain}\nContent-Type: multipart/alternative; boundary=b\n\n${parts}`,
     )
-    expect(await gateway.latest()).toMatchObject({ state, flags })
+    expect(await gateway.readLatestMessage()).toMatchObject({ state, flags })
   }),
 )

@@ -28,7 +28,7 @@ function composeMail({ from = 'Bob <bob@nodmarc.test>', fields = '', body = 'Hel
 async function postDraft(draft: Draft): Promise<MessageRecord> {
   const answer = await gateway.post(composeMail(draft))
   expect(answer).toMatchObject({ status: 200, body: { status: 'accepted' } })
-  return gateway.latest()
+  return gateway.readLatestMessage()
 }
 
 const textOf = ({ message }: MessageRecord) =>
@@ -578,7 +578,7 @@ describe('the gateway survives repeated bytes, a hundred thousand parts and twen
       )
       expect(answer.status).toBe(200)
     }
-    expect((await gateway.latest()).flags).not.toContain('parser_killed')
+    expect((await gateway.readLatestMessage()).flags).not.toContain('parser_killed')
   })
 
   test.each([...octets])('with %s as a whole message, by a refusal or acceptance', async (_what, body) => {

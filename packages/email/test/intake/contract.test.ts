@@ -12,7 +12,7 @@ import { mailDomain, mailIntakeSecret, openMailGateway } from '../setup/gateway.
 const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }
 
 protocolContract(emailDescriptor, async ({ watchStore }): Promise<ProtocolDriver> => {
-  const gateway = await openMailGateway({ watchStore })
+  const gateway = await openMailGateway({ wrapStore: watchStore })
   const composedMails = new Map<string, Promise<ComposedMail>>()
 
   function compose({ fault, id = 'one', text = 'Hello' }: ProtocolDelivery): Promise<ComposedMail> {

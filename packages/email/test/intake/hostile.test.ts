@@ -77,9 +77,9 @@ describe('a stored copy does not replace the mail (EM-25)', () => {
   ])('%s', async (_, disguise, envelope) => {
     const message = sign(composeMail())
     expect(await postAndReadOutcomes(disguise(message), envelope)).toEqual(accepted)
-    expect((await gateway.latest()).state).toBe('ignored')
+    expect((await gateway.readLatestMessage()).state).toBe('ignored')
     expect(await postAndReadOutcomes(message, { from: 'ann@open.test' })).toEqual(accepted)
-    expect((await gateway.latest()).state).toBe('received')
+    expect((await gateway.readLatestMessage()).state).toBe('received')
     expect(await postAndReadOutcomes(message, { from: 'ann@open.test' })).toEqual(duplicate)
   })
 })

@@ -5,28 +5,32 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, mailIntakeSecret, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
-let counter = 0
+let mailCount = 0
 
 beforeAll(async () => {
   gateway = await openMailGateway()
 })
 afterAll(() => gateway.close())
 
-interface Draft {
+interface MailDraft {
   readonly from?: string
-  readonly fields?: string
+  readonly headerFields?: string
   readonly body?: string
 }
 
-function composeMail({ from = 'From: Bob <bob@nodmarc.test>', fields = '', body = 'Hello.\n' }: Draft = {}): string {
-  counter += 1
-  return `${from}\nTo: echo@${mailDomain}\n${fields}Subject: Hello\nMessage-ID: <i${counter}@nodmarc.test>\n\n${body}`
+function composeMail({
+  from = 'From: Bob <bob@nodmarc.test>',
+  headerFields = '',
+  body = 'Hello.\n',
+}: MailDraft = {}): string {
+  mailCount += 1
+  return `${from}\nTo: echo@${mailDomain}\n${headerFields}Subject: Hello\nMessage-ID: <i${mailCount}@nodmarc.test>\n\n${body}`
 }
 
 async function expectAccepted(message: string | Uint8Array, envelope?: Readonly<Record<string, string | string[]>>) {
   const answer = await gateway.post(message, envelope)
   expect(answer).toMatchObject({ status: 200, body: { status: 'accepted' } })
-  return gateway.latest()
+  return gateway.readLatestMessage()
 }
 
 async function expectRefused(
@@ -88,7 +92,7 @@ describe('POST /email/inbound', () => {
       expect(await postWebhook(headers)).toMatchObject({ status: 200 })
       expect(await postWebhook(headers)).toMatchObject({
         status: 401,
-        detail: 'Cannot accept webhook: it was here before',
+        detail: 'Cannot accept webhook: this webhook was received already',
       })
       expect(await postWebhook(signWebhook({}, 60))).toMatchObject({
         status: 200,
@@ -96,13 +100,16 @@ describe('POST /email/inbound', () => {
       })
     })
 
-    test('cannot change its recipient, even after a restart, although no signature covers it (EM-71)', async () => {
+    test('cannot arrive again for another recipient, although the signature does not cover the recipient (EM-71)', async () => {
       const headers = signWebhook({ id: 'msg_9' })
       expect(await postWebhook(headers)).toMatchObject({ status: 200 })
-      const secondGateway = await openMailGateway({ watchStore: () => gateway.store })
+      const secondGateway = await openMailGateway({ wrapStore: () => gateway.store })
       const url = `/email/inbound?to=helper@${mailDomain}`
       const answer = await secondGateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body })
-      expect(await answer.json()).toMatchObject({ status: 401, detail: 'Cannot accept webhook: it was here before' })
+      expect(await answer.json()).toMatchObject({
+        status: 401,
+        detail: 'Cannot accept webhook: this webhook was received already',
+      })
       await secondGateway.close()
     })
 
@@ -118,7 +125,11 @@ describe('POST /email/inbound', () => {
         'Cannot accept mail: its webhook signature is wrong',
       ],
       ['EM-71: an old time', () => signWebhook({}, 301), 'Cannot accept webhook: its time is too far from now'],
-      ['EM-71: a time ahead', () => signWebhook({}, -310), 'Cannot accept webhook: its time is too far from now'],
+      [
+        'EM-71: a time in the future',
+        () => signWebhook({}, -310),
+        'Cannot accept webhook: its time is too far from now',
+      ],
       [
         'EM-71: no time',
         () => ({ ...signWebhook(), 'webhook-timestamp': '' }),
@@ -248,7 +259,7 @@ describe('the author of a mail', () => {
   )
 
   test('the gateway refuses a second From below everything else (EM-04)', () =>
-    expectRefused(composeMail({ fields: 'From: other@x.test\n' }), 400, 'Cannot read mail: more than one From'))
+    expectRefused(composeMail({ headerFields: 'From: other@x.test\n' }), 400, 'Cannot read mail: more than one From'))
 
   test.each([
     ['EM-27: an address in the display name', '"ceo@corp.test" <x@evil.test>', '@x@evil.test', 'ceo@corp.test'],
@@ -303,7 +314,7 @@ describe('the author of a mail', () => {
     ['in the same place, but the sender is not verified', 'reply@nodmarc.test', 'bob@nodmarc.test', true],
     ['the author itself', 'bob@nodmarc.test', 'bob@nodmarc.test', false],
   ])('keeps the Reply-To %s', async (_what, replyTo, _mailbox, isDiverted) => {
-    const { flags } = await expectAccepted(composeMail({ fields: `Reply-To: ${replyTo}\n` }))
+    const { flags } = await expectAccepted(composeMail({ headerFields: `Reply-To: ${replyTo}\n` }))
     expect(flags.includes('reply_to_diverted')).toBe(isDiverted)
   })
 
@@ -311,7 +322,7 @@ describe('the author of a mail', () => {
     'the gateway keeps a second %s for the operator (EM-05)',
     async name => {
       const line = `${name}: ${name === 'Content-Type' ? 'text/plain' : '<a@b.test>'}\n`
-      const { state, flags } = await expectAccepted(composeMail({ fields: line + line }))
+      const { state, flags } = await expectAccepted(composeMail({ headerFields: line + line }))
       expect({ state, flags }).toEqual({ state: 'ignored', flags: expect.arrayContaining(['duplicate_header']) })
     },
   )
@@ -363,11 +374,13 @@ describe('the structure and size of a mail', () => {
       'Cannot read mail: a header field is larger than 65536 bytes',
     ],
     ['over 1000 fields', 'X-A: a\n'.repeat(1001), 'Cannot read mail: more than 1000 header fields'],
-  ])('the gateway refuses %s (EM-42)', (_what, fields, detail) => expectRefused(composeMail({ fields }), 413, detail))
+  ])('the gateway refuses %s (EM-42)', (_what, fields, detail) =>
+    expectRefused(composeMail({ headerFields: fields }), 413, detail),
+  )
 
   test('the gateway refuses over 1000 recipients in the header (EM-43)', () =>
     expectRefused(
-      composeMail({ fields: `Cc: ${'a@x.test,'.repeat(1001)}\n` }),
+      composeMail({ headerFields: `Cc: ${'a@x.test,'.repeat(1001)}\n` }),
       400,
       'Cannot read mail: more than 1000 recipients in the header',
     ))
@@ -378,22 +391,29 @@ describe('the structure and size of a mail', () => {
     ['Cc', ','],
   ])('lead to a refusal for far too many entries in %s before any parsing', (name, entry) => {
     const fields = `${name}: ${entry.repeat(6000)}\n`.repeat(3)
-    return expectRefused(composeMail({ fields }), 400, 'Cannot read mail: more than 1000 recipients in the header')
+    return expectRefused(
+      composeMail({ headerFields: fields }),
+      400,
+      'Cannot read mail: more than 1000 recipients in the header',
+    )
   })
 
-  const nest = (depth: number): Draft => {
+  const nest = (depth: number): MailDraft => {
     const open = Array.from(
       { length: depth },
       (_, level) => `--b${level}\nContent-Type: multipart/mixed; boundary=b${level + 1}\n\n`,
     )
-    return { fields: 'Content-Type: multipart/mixed; boundary=b0\n', body: `${open.join('')}--b${depth}\n\nDeep\n` }
+    return {
+      headerFields: 'Content-Type: multipart/mixed; boundary=b0\n',
+      body: `${open.join('')}--b${depth}\n\nDeep\n`,
+    }
   }
-  const embed = (count: number): Draft => ({
-    fields: 'Content-Type: message/rfc822\n',
+  const embed = (count: number): MailDraft => ({
+    headerFields: 'Content-Type: message/rfc822\n',
     body: 'Content-Type: message/rfc822\n\n'.repeat(count - 1).concat('From: a@x.test\n\nInner\n'),
   })
-  const divide = (parts: number): Draft => ({
-    fields: 'Content-Type: multipart/mixed; boundary=b\n',
+  const divide = (parts: number): MailDraft => ({
+    headerFields: 'Content-Type: multipart/mixed; boundary=b\n',
     body: '--b\n\nx\n'.repeat(parts).concat('--b--\n'),
   })
 
@@ -427,7 +447,7 @@ describe('the structure and size of a mail', () => {
 
   test('may include an unreadable or absurd Date (EM-54)', async () => {
     for (const date of ['yesterday', 'Thu, 01 Jan 1970 00:00:00 +0000', 'Mon, 01 Jan 2090 00:00:00 +0000']) {
-      const { message } = await expectAccepted(composeMail({ fields: `Date: ${date}\n` }))
+      const { message } = await expectAccepted(composeMail({ headerFields: `Date: ${date}\n` }))
       expect(Math.abs(Date.parse(message.received_at) - Date.now())).toBeLessThan(60_000)
     }
   })
@@ -446,7 +466,7 @@ describe('the structure and size of a mail', () => {
       `--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename="=?utf-8?b?${Buffer.from(name).toString('base64')}?="\n\nbytes\n`
     const body = `--b\n\nLook\n${names.map(file).join('')}--b--\n`
     const { message } = await expectAccepted(
-      composeMail({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body }),
+      composeMail({ headerFields: 'Content-Type: multipart/mixed; boundary=b\n', body }),
     )
     const files = message.parts.filter(part => part.kind === 'file')
     expect(files.map(({ name }) => name)).toEqual([
@@ -470,10 +490,10 @@ describe('the structure and size of a mail', () => {
 
   test('lead a mail that outlasts its parser only to the operator', async () => {
     const hastyGateway = await openMailGateway({ config: { limits: { parse_timeout_ms: 10 } } })
-    expect(await hastyGateway.post(composeMail({ fields: 'Content-Type: application/pdf\n' }))).toMatchObject({
+    expect(await hastyGateway.post(composeMail({ headerFields: 'Content-Type: application/pdf\n' }))).toMatchObject({
       status: 200,
     })
-    expect(await hastyGateway.latest()).toMatchObject({
+    expect(await hastyGateway.readLatestMessage()).toMatchObject({
       state: 'ignored',
       flags: ['parser_killed'],
       message: { sender: { verified: false, auth_method: 'none' } },

@@ -47,7 +47,7 @@ async function postReaction(content: readonly string[], replyFields = ['In-Reply
     ...content,
   ].map(line => Buffer.from(line).toString('latin1'))
   expect((await postSignedMail(gateway, { domain: 'example.org', lines })).status).toBe(200)
-  const { message } = await gateway.latest()
+  const { message } = await gateway.readLatestMessage()
   return { kind: message.kind ?? 'message', in_reply_to: message.in_reply_to, parts: message.parts }
 }
 

@@ -28,7 +28,7 @@ async function postMail({ from = 'Bob <bob@nodmarc.test>', fields = [], body }: 
   const headerLines = fields.some(field => field.startsWith('Subject:')) ? head.slice(0, 3) : head
   const lines = [...headerLines, ...fields, '', ...(typeof body === 'string' ? [body] : body)]
   expect(await gateway.post(lines.join('\r\n'))).toMatchObject({ status: 200, body: { status: 'accepted' } })
-  return gateway.latest()
+  return gateway.readLatestMessage()
 }
 
 const textOf = ({ message }: MessageRecord) =>

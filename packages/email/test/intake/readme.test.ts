@@ -25,6 +25,8 @@ test('the example in the README of email sends a mail to an agent', async () => 
   }
   const names = { openEmail, emailConfigSchema, secret: mailIntakeSecret, gateway }
   expect(await runExample(code, names)).toBe('accepted')
-  expect((await mailGateway.latest()).message).toMatchObject({ parts: [{ kind: 'text', content: 'Hello there.' }, {}] })
+  expect((await mailGateway.readLatestMessage()).message).toMatchObject({
+    parts: [{ kind: 'text', content: 'Hello there.' }, {}],
+  })
   await mailGateway.close()
 })

@@ -40,7 +40,7 @@ describe('LMTP by a socket in the file system', () => {
       await client.sendLine(line)
     expect(await client.sendLine(mail)).toMatch(/^250 /)
     client.end()
-    const { proofs } = await gateway.latest()
+    const { proofs } = await gateway.readLatestMessage()
     expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ ip: '192.0.2.77' })
   })
 })
@@ -61,7 +61,7 @@ describe('the socket file', () => {
       await client.sendLine(line)
     expect(await client.sendLine(mail)).toMatch(/^250 /)
     client.end()
-    expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
+    expect((await gateway.readLatestMessage()).proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
       verdict: 'unverifiable',
     })
   })

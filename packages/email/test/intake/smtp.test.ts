@@ -79,7 +79,7 @@ describe('the SMTP listener', () => {
     expect(await client.sendLine('DATA')).toMatch(/^354 /)
     expect(await client.sendLine(`${composeMail()}.`)).toBe('250 2.6.0 accepted')
     expect(await countStored(gateway.store)).toBe(before + 1)
-    const { message, proofs } = await gateway.latest()
+    const { message, proofs } = await gateway.readLatestMessage()
     expect(message.raw).toMatch(/^From: Bob .*Hello \d+\.\r\n$/s)
     expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
       verdict: 'pass',
@@ -97,7 +97,7 @@ describe('the SMTP listener', () => {
     await client.sendLine(`RCPT TO:<echo@${mailDomain}>`)
     await client.sendLine('DATA')
     expect(await client.sendLine(utf8(`${composeMail('Jörg <jörg@nodmarc.test>')}.`))).toMatch(/^250 /)
-    const { message } = await gateway.latest()
+    const { message } = await gateway.readLatestMessage()
     expect(message.sender).toMatchObject({ address: '@jörg@nodmarc.test', display_name: 'Jörg' })
     client.end()
   })
@@ -260,7 +260,7 @@ describe('the operator’s forwarding mail server', () => {
     await client.sendLine(`RCPT TO:<echo@${mailDomain}>`)
     await client.sendLine('DATA')
     expect(await client.sendLine(`${composeMail()}.`)).toMatch(/^250 /)
-    const { proofs } = await gateway.latest()
+    const { proofs } = await gateway.readLatestMessage()
     client.end()
     await gateway.close()
     return { features, replies, spf: proofs.find(({ kind }) => kind === 'spf') }
@@ -314,7 +314,7 @@ describe('the LMTP listener', () => {
       },
     })
   beforeAll(async () => {
-    gateway = await openMailGateway({ config: { listen: { port: 0, protocol: 'lmtp' } }, watchStore })
+    gateway = await openMailGateway({ config: { listen: { port: 0, protocol: 'lmtp' } }, wrapStore: watchStore })
   })
   afterAll(() => gateway.close())
 

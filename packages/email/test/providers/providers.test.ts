@@ -86,7 +86,7 @@ describe.each(names)('the webhook of %s', name => {
   test('delivers the mail unchanged and gets 200 if it is valid (EM-2.3)', async () => {
     const { status, json } = await deliverRecorded(name, 'good')
     expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
-    const { message } = await gateway.latest()
+    const { message } = await gateway.readLatestMessage()
     expect(message).toMatchObject({ id: 'recorded@nodmarc.test', recipient: `@echo@${mailDomain}` })
     expect(message.parts).toMatchObject([
       { kind: 'text', content: 'Grüße & 100 % = all of it.' },
@@ -109,7 +109,7 @@ describe.each(names)('the webhook of %s', name => {
     if (name === 'mailgun' || name === 'sendgrid') {
       expect({ status, detail: json.detail }).toEqual({
         status: 401,
-        detail: 'Cannot accept webhook: it was here before',
+        detail: 'Cannot accept webhook: this webhook was received already',
       })
     } else {
       expect({ status, messages: json.messages }).toEqual({ status: 200, messages: [{ outcome: 'duplicate' }] })
@@ -239,7 +239,9 @@ test('two webhooks of SendGrid with different signature formats count as one (EM
   const text = headers[name] ?? ''
   await deliverRecorded('sendgrid', 'good')
   const respelledRequest = { headers: { ...headers, [name]: `${text.slice(0, 8)} ${text.slice(8)}` }, body }
-  expect((await deliver('sendgrid', respelledRequest)).json.detail).toBe('Cannot accept webhook: it was here before')
+  expect((await deliver('sendgrid', respelledRequest)).json.detail).toBe(
+    'Cannot accept webhook: this webhook was received already',
+  )
 })
 
 test('a repeated Mailgun token delivers no second mail, even after a restart (EM-71)', async () => {
@@ -247,7 +249,7 @@ test('a repeated Mailgun token delivers no second mail, even after a restart (EM
   const firstGateway = await openAtRecordedTime({ mailgun: { signing_key } })
   const restartedGateway = await openMailGateway({
     config: { providers: { mailgun: { signing_key } } },
-    watchStore: () => firstGateway.store,
+    wrapStore: () => firstGateway.store,
   })
   restartedGateway.system.advance(recordedAt - restartedGateway.system.now())
   const createWebhook = (text: string, to = 'echo') =>
@@ -261,7 +263,7 @@ test('a repeated Mailgun token delivers no second mail, even after a restart (EM
     const { status, json } = await deliver('mailgun', otherBody, restartedGateway)
     expect({ status, detail: json.detail }).toEqual({
       status: 401,
-      detail: 'Cannot accept webhook: it was here before',
+      detail: 'Cannot accept webhook: this webhook was received already',
     })
   }
   // A retry after a lost answer has the same content.
@@ -479,13 +481,13 @@ describe('a webhook form (EM-73)', () => {
     ])
     const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
     expect((await deliver('cloudmailin', writeCloudMailin(raw, envelope, authorization))).status).toBe(200)
-    expect((await gateway.latest()).message.parts).toMatchObject([{ content: 'Grüße' }])
+    expect((await gateway.readLatestMessage()).message.parts).toMatchObject([{ content: 'Grüße' }])
   })
 })
 
 test('one mail from three webhooks, the intake and LMTP is one turn (EM-74, EM-2.4)', async () => {
   for (const name of ['postal', 'cloudmailin', 'ses']) expect((await deliverRecorded(name, 'good')).status).toBe(200)
-  const { message } = await gateway.latest()
+  const { message } = await gateway.readLatestMessage()
   expect((await gateway.post(String(message.raw))).status).toBe(200)
   const client = await openSmtpClient(gateway.listening?.port ?? 0)
   await client.readReply()
@@ -496,5 +498,5 @@ test('one mail from three webhooks, the intake and LMTP is one turn (EM-74, EM-2
   expect(await client.sendLine(`Return-Path: <bob@nodmarc.test>\r\nReceived: by us\r\n${octets}.`)).toMatch(/^250 /)
   client.end()
   expect(await countStored()).toBe(1)
-  expect((await gateway.latest()).duplicates).toBe(4)
+  expect((await gateway.readLatestMessage()).duplicates).toBe(4)
 })

@@ -62,19 +62,19 @@ export interface MailGateway {
   /** Composes a mail with the simulation, and posts it to the intake. */
   postMail(plan: Partial<MailPlan>): Promise<{ readonly mail: ComposedMail; readonly answer: MailIntakeAnswer }>
   /** Returns the newest stored message. */
-  latest(): Promise<MessageRecord>
+  readLatestMessage(): Promise<MessageRecord>
   close(): Promise<void>
 }
 
 interface MailGatewayOptions {
   readonly config?: z.input<typeof emailConfigSchema> | undefined
   readonly agents?: Readonly<Record<string, Agent>> | undefined
-  /** True if a worker runs the agents. By default no worker runs, and messages keep their first state. */
+  /** True if a worker runs the agents. By default no worker runs, and messages stay in their initial state. */
   readonly runsAgents?: boolean | undefined
   readonly bodies?: ChannelContext['bodies']
   /** Replaces real time. */
   readonly sleep?: System['sleep'] | undefined
-  watchStore?(store: Store): Store
+  wrapStore?(store: Store): Store
   /** Hosts that are fetched from a port of this machine. */
   readonly loopback?: Readonly<Record<string, number>> | undefined
   /** Replaces the simulation's sink of sent mail. */
@@ -113,7 +113,7 @@ let sharedPool: MimePool | undefined
  * Returns the parser threads that all gateways of this process share with the usual limits, because starting a thread takes longer than
  * most tests.
  */
-function findSharedPool(limits: MailLimits): MimePool | undefined {
+function getSharedPool(limits: MailLimits): MimePool | undefined {
   const usualLimits = mailLimitsSchema.parse({})
   if (!isDeepStrictEqual(limits, usualLimits)) return undefined
   sharedPool ??= createMimePool({ limits: usualLimits, system: { sleep, log: noLog } })
@@ -123,7 +123,7 @@ function findSharedPool(limits: MailLimits): MimePool | undefined {
 /** Opens a gateway with the mail channel, a store in memory, agents and the simulation. */
 export async function openMailGateway(options: MailGatewayOptions = {}): Promise<MailGateway> {
   const simulation = await openSimulation()
-  let shift = 0
+  let clockOffsetMs = 0
   const log = noLog
   const submit = createMailSubmitter(simulation.mail.submit, log)
   const fetch = createGuardedFetch({ userAgent: 'test', ...(options.loopback && { loopback: options.loopback }) })
@@ -133,25 +133,25 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     fetch,
     resolveDns: (name: string, type: string) => resolver.resolve(name, type),
     submitMail: options.submitMail ?? submit,
-    now: () => Date.now() + shift,
+    now: () => Date.now() + clockOffsetMs,
     randomBytes: (count: number) => randomBytes(count),
     sleep: options.sleep ?? sleep,
     log,
     advance: (ms: number) => {
-      shift += ms
+      clockOffsetMs += ms
     },
   }
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: system.now, log })
   const receivedMessages: NormalizedMessage[] = []
   const agents = new Map(Object.entries(options.agents ?? { echo: mailEcho, helper: mailEcho }))
   const channels: Channel<Hono>[] = []
-  const watchedStore = options.watchStore?.(store) ?? store
+  const wrappedStore = options.wrapStore?.(store) ?? store
   const gateway: ChannelContext = {
     channels,
     system,
-    store: watchedStore,
-    admission: { rules: [], store: watchedStore },
-    decisions: watchedStore,
+    store: wrappedStore,
+    admission: { rules: [], store: wrappedStore },
+    decisions: wrappedStore,
     agents: createMailDirectory([...agents.keys()]),
     bodies: options.bodies,
   }
@@ -160,7 +160,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     budgets: noBudgets,
     ...options.config,
   })
-  const channel = openEmail(config, gateway, { pool: findSharedPool(config.limits) })
+  const channel = openEmail(config, gateway, { pool: getSharedPool(config.limits) })
   channels.push(channel)
   const closeAll = async () => {
     await channel.endpoint.close?.()
@@ -213,7 +213,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
       const { envelope, ip, helo, octets } = mail
       return { mail, answer: await post(octets, { ...envelope, ip, helo }) }
     },
-    async latest() {
+    async readLatestMessage() {
       const [summary] = await store.listMessages({ limit: 1 })
       const record = summary && (await store.findMessage(summary.id))
       if (!record) throw new Error('nothing is stored')

@@ -11,8 +11,8 @@ interface Vector {
   readonly combinedHash: string
 }
 
-const path = new URL('../../../../fixtures/activitypub/vc-di-eddsa/eddsa-jcs-2022.json', import.meta.url)
-const { keyPair, signed, combinedHash } = JSON.parse(readFileSync(path, 'utf8')) as Vector
+const vectorUrl = new URL('../../../../fixtures/activitypub/vc-di-eddsa/eddsa-jcs-2022.json', import.meta.url)
+const { keyPair, signed, combinedHash } = JSON.parse(readFileSync(vectorUrl, 'utf8')) as Vector
 
 test('the verifier accepts the W3C test vector of eddsa-jcs-2022, and rejects a changed document (MN-6.5)', () => {
   const { proof, ...unsecured } = signed

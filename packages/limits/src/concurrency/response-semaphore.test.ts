@@ -42,7 +42,7 @@ test('createResponseSemaphore() refuses only the request that exceeds the queue'
   const { begun: startedNames, ask } = open()
   ask('first')
   ask('second')
-  const refusal = new Rejection('rate_limited', 'Cannot answer: too much is asked for at once', { retryAfter: 5 })
+  const refusal = new Rejection('rate_limited', 'Cannot answer: too many requests at once', { retryAfter: 5 })
   await expect(ask('third').answered).rejects.toThrow(refusal)
   await ask('other', undefined, 'bob').answered
   expect(startedNames).toEqual(['first', 'other'])

@@ -10,20 +10,21 @@ export interface ResponseSemaphore {
    * Runs `answer` in a slot, which the response occupies until the peer has received it.
    * @throws Rejection `rate_limited` when too many responses wait
    */
-  run(key: string, env: unknown, answer: () => Promise<Response>): Promise<Response>
+  run(key: string, bindings: unknown, answer: () => Promise<Response>): Promise<Response>
 }
 
 /** Creates a limit on the responses in progress for each key. */
 export function createResponseSemaphore(options: SemaphoreOptions): ResponseSemaphore {
-  const refuse = () => new Rejection('rate_limited', 'Cannot answer: too much is asked for at once', { retryAfter: 5 })
-  const slots = createKeyedSlots(options, refuse)
+  const createRejection = () =>
+    new Rejection('rate_limited', 'Cannot answer: too many requests at once', { retryAfter: 5 })
+  const slots = createKeyedSlots(options, createRejection)
   return {
-    async run(key, env, answer) {
+    async run(key, bindings, answer) {
       await slots.acquire(key)
       const release = () => slots.release(key)
       try {
         const response = await answer()
-        onResponseSent(env, release)
+        onResponseSent(bindings, release)
         return response
       } catch (error) {
         release()
@@ -33,14 +34,17 @@ export function createResponseSemaphore(options: SemaphoreOptions): ResponseSema
   }
 }
 
-interface Outgoing {
+interface NodeResponse {
   readonly closed: boolean
   once(event: 'close', listener: () => void): unknown
 }
 
-/** Calls `callback` when the peer has received the response, which Node's server reports in its bindings. Without bindings it calls `callback` at once. */
-function onResponseSent(env: unknown, callback: () => void): void {
-  const { outgoing } = (env as { readonly outgoing?: Outgoing } | null | undefined) ?? {}
+/**
+ * Calls `callback` when the peer has received the response. `@hono/node-server` passes the Node response as `bindings.outgoing`; without it,
+ * `callback` runs at once.
+ */
+function onResponseSent(bindings: unknown, callback: () => void): void {
+  const { outgoing } = (bindings as { readonly outgoing?: NodeResponse } | null | undefined) ?? {}
   if (!outgoing || outgoing.closed) callback()
   else outgoing.once('close', callback)
 }

@@ -12,7 +12,7 @@ const autoDirectionElements: ReadonlySet<string> = new Set(
   'p h1 h2 h3 h4 h5 h6 blockquote ul ol li dt dd th td'.split(' '),
 )
 /** The attributes of table elements. Mail programs show tables without lines, and drop style sheets. */
-const styles: Readonly<Record<string, string>> = {
+const tableAttributes: Readonly<Record<string, string>> = {
   table: ' style="border-collapse:collapse"',
   th: ' style="border:1px solid #ccc;padding:4px 8px"',
   td: ' style="border:1px solid #ccc;padding:4px 8px"',
@@ -22,12 +22,12 @@ const styles: Readonly<Record<string, string>> = {
 export function htmlToMailHtml(html: string): string {
   return sanitizeHtml(html, {
     allowedElements,
-    findAddress,
-    attributesOf: name => (autoDirectionElements.has(name) ? ' dir="auto"' : '') + (styles[name] ?? ''),
+    findAddress: sanitizeHref,
+    formatAttributes: name => (autoDirectionElements.has(name) ? ' dir="auto"' : '') + (tableAttributes[name] ?? ''),
   })
 }
 
-function findAddress(href: string | undefined): string | undefined {
+function sanitizeHref(href: string | undefined): string | undefined {
   const url = href ? parseUrl(href) : undefined
   return url && /^(?:https?|mailto):$/.test(url.protocol) ? url.href : undefined
 }

@@ -16,7 +16,7 @@ interface SanitizeOptions {
   /** Finds the address that is shown for a link, or returns undefined to show none. */
   findAddress(href: string | undefined): string | undefined
   /** Returns further attributes of a start tag, already formatted, each with a blank before it. */
-  readonly attributesOf?: ((name: string) => string) | undefined
+  readonly formatAttributes?: ((name: string) => string) | undefined
 }
 
 const toNameSet = (names: string): ReadonlySet<string> => new Set(names.split(' '))
@@ -47,7 +47,7 @@ interface SanitizerState {
 
 /**
  * Returns HTML with known elements only, in linear time. The elements are closed in order, and have no attributes except the address of a link and
- * those of `attributesOf`.
+ * those of `formatAttributes`.
  */
 export function sanitizeHtml(html: string, options: SanitizeOptions): string {
   const pieces: string[] = []
@@ -121,7 +121,7 @@ function writeStart(name: string, attributes: HtmlAttributes, state: SanitizerSt
     openNames.push(name)
     const href = name === 'a' ? options.findAddress(attributes.get('href')) : undefined
     const link = href ? ` href="${escapeHtml(href)}" rel="nofollow noopener noreferrer"` : ''
-    pieces.push(`<${name}${link}${options.attributesOf?.(name) ?? ''}>`)
+    pieces.push(`<${name}${link}${options.formatAttributes?.(name) ?? ''}>`)
   }
 }
 

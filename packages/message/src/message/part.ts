@@ -32,7 +32,7 @@ const bytesRefSchema = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** A requirement that the other side must meet before the agent continues, or a refusal. Unknown kinds are kept and never mean success. */
+/** A requirement that the other side must meet before the agent continues, or a refusal. */
 export const policySchema = z.looseObject({
   /** The kind of requirement or refusal; an unknown kind stays and never means success. */
   kind: z.string(),
@@ -90,7 +90,7 @@ const textPartSchema = z.object({
   mime: z.enum(['text/plain', 'text/markdown', 'text/html']).default('text/markdown'),
   /** The text. */
   content: z.string(),
-  /** The result to which it belongs, if an answer has several; in A2A, an artifact. */
+  /** The result to which the part belongs, if an answer has several; in A2A, an artifact. */
   section: sectionSchema.optional(),
 })
 const filePartSchema = z.object({
@@ -106,7 +106,7 @@ const filePartSchema = z.object({
   size: z.number().optional(),
   /** The location of its bytes. */
   bytes_ref: bytesRefSchema,
-  /** The result to which it belongs, if an answer has several. */
+  /** The result to which the part belongs, if an answer has several. */
   section: sectionSchema.optional(),
 })
 const linkPartSchema = z.object({
@@ -118,7 +118,7 @@ const linkPartSchema = z.object({
   title: z.string().optional(),
   /** A description of the page there. */
   description: z.string().optional(),
-  /** The result to which it belongs, if an answer has several. */
+  /** The result to which the part belongs, if an answer has several. */
   section: sectionSchema.optional(),
 })
 const artifactPartSchema = filePartSchema.extend({
@@ -126,7 +126,7 @@ const artifactPartSchema = filePartSchema.extend({
   kind: z.literal('artifact'),
   /** The type of the artifact. */
   artifact_type: z.string().optional(),
-  /** The value itself, if it came as one (an A2A data part); the bytes are its JSON. */
+  /** The JSON value, if a peer sent a data part of A2A; the bytes are its JSON. */
   data: (z.json() as z.ZodType<unknown> as z.ZodType<Json>).optional(),
 })
 const toolCallPartSchema = z.object({

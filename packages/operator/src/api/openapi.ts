@@ -77,8 +77,8 @@ function listParameters(object: z.ZodObject | undefined, location: 'path' | 'que
 }
 
 function describeResponses(operation: ApiOperation, schemas: Definitions): object {
-  const { id, answer, media, refusals = {}, body } = operation
-  const answers = media ?? (answer ? { 'application/json': answer } : {})
+  const { id, answer, mediaTypes, refusals = {}, body } = operation
+  const answers = mediaTypes ?? (answer ? { 'application/json': answer } : {})
   const content = Object.entries(answers).map(([type, schema]) => {
     return [type, { schema: writeSchema(schema, 'output', { schemas, prefix: id }) }] as const
   })

@@ -1,4 +1,4 @@
-// Declares operations of the operator's API, from which routes, document and client derive.
+// Declares operations of the operator's API, from which the routes, the OpenAPI document and the client are derived.
 import type { RejectionCode } from '@postern/message'
 import { Rejection } from '@postern/message/errors'
 import type { Context } from 'hono'
@@ -15,7 +15,7 @@ export interface ApiOperation {
   readonly id: string
   readonly method: Method
   /** Returns true if a call with this body changes nothing in the store. Default: true for GET. */
-  isReading?(body: unknown): boolean
+  isReadOnly?(body: unknown): boolean
   /** The path below `/operator/api`. A parameter `{name}` stands for one segment. */
   readonly path: `/${string}`
   /** A sentence without a subject: `Lists the messages that came in, newest first.` */
@@ -30,16 +30,16 @@ export interface ApiOperation {
   /** The JSON of the answer. */
   readonly answer?: z.ZodType
   /** Answers that the handler writes itself, by media type. For media other than JSON, the schema describes the text. */
-  readonly media?: Readonly<Record<string, z.ZodType>>
+  readonly mediaTypes?: Readonly<Record<string, z.ZodType>>
   /** True if answers contain messages as they are stored, without masking. */
-  readonly isExport?: true
+  readonly isUnmasked?: true
   /** The descriptions of refusals, except `malformed` and a missing token. */
   readonly refusals?: Readonly<Partial<Record<RejectionCode | 'unavailable', string>>>
 }
 
 interface RequestBody {
   readonly schema: z.ZodType
-  /** The maximum size of the body, bytes; default 64 KiB. */
+  /** The maximum size of the body, bytes; default: 64 KiB. */
   readonly maxBytes?: number
   /** The maximum depth of its JSON; default: 4. */
   readonly maxDepth?: number
@@ -62,7 +62,7 @@ export interface OperationRequest<Operation extends ApiOperation> {
   readonly context: Context
 }
 
-/** The answer of an operation: JSON of its schema, or the response itself if it declares `media`. */
+/** The answer of an operation: JSON of its schema, or the response itself if it declares `mediaTypes`. */
 export type OperationAnswer<Operation extends ApiOperation> = Operation['answer'] extends z.ZodType
   ? Readonly<z.output<Operation['answer']>>
   : Response

@@ -46,7 +46,7 @@ export function createOperationRouter(
     router.on(method, path.replace(/\{(\w+)\}/g, ':$1'), async context => {
       const answer = await run(await readOperationRequest(operation, context))
       if (!(answer instanceof Response)) return context.json(mask.hideInAll(answer as object))
-      return operation.isExport ? answer : mask.hideInResponse(answer)
+      return operation.isUnmasked ? answer : mask.hideInResponse(answer)
     })
   }
   // The server turns the error into a problem answer, as it does with all errors.

@@ -20,7 +20,7 @@ const gatewayName = 'gateway'
 /** Makes a reading operation reject unknown names. A former agent counts as known, and so does a closed channel. */
 export function withKnownNames(route: OperatorRoute, deps: KnownNameDeps): OperatorRoute {
   const { operation, run } = route
-  if (operation.method !== 'GET' && operation.isReading === undefined) return route
+  if (operation.method !== 'GET' && operation.isReadOnly === undefined) return route
   return {
     operation,
     async run(request) {

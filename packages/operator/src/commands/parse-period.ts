@@ -2,13 +2,13 @@
 import { parseDuration } from '@postern/message'
 import { CommandError } from '../client/client.ts'
 
-interface TypedPeriod {
+interface PeriodOptions {
   readonly since?: unknown
   readonly until?: unknown
 }
 
-/** Replaces both times of a command's options by ISO 8601 UTC. @throws CommandError */
-export function parsePeriod<Options extends TypedPeriod>(options: Options): Options & Period {
+/** Converts the options `since` and `until` to ISO 8601 in UTC. @throws CommandError */
+export function parsePeriod<Options extends PeriodOptions>(options: Options): Options & Period {
   return { ...options, since: parseTime(options.since), until: parseTime(options.until) }
 }
 
@@ -17,7 +17,7 @@ interface Period {
   readonly until: string | undefined
 }
 
-/** Parses a time ago (`30m`, `12h`, `7d`) or an instant (ISO 8601). @throws CommandError */
+/** Parses an age (`30m`, `12h`, `7d`) or an instant (ISO 8601). @throws CommandError */
 function parseTime(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined
   const instant = /^\d{1,6}[smhd]$/.test(text) ? Date.now() - parseDuration(text) : Date.parse(text)

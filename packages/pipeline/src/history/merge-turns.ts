@@ -1,7 +1,7 @@
 // Merges neighbouring turns of one role into one.
 
 import type { HistoricalMessage, HistoricalSender } from '@postern/message'
-import { announceSpeaker } from './speaker-names.ts'
+import { createSpeakerLine } from './speaker-names.ts'
 
 export type Turns = readonly HistoricalMessage[]
 
@@ -52,7 +52,7 @@ function joinTurns(
     ...turn,
     sender: weakenProof(turn.sender, writers),
     writers,
-    parts: [...turn.parts, announceSpeaker(sender.address), ...parts],
+    parts: [...turn.parts, createSpeakerLine(sender.address), ...parts],
   }
 }
 

@@ -7,7 +7,7 @@ import type { HistoryView } from '../ports/agent/history-policy.ts'
 import type { Entry } from '../ports/records/transcript.ts'
 import type { SlidingWindowOptions } from './sliding-window.ts'
 import { createSlidingWindowPolicy } from './sliding-window.ts'
-import { quoteNames } from './speaker-names.ts'
+import { quoteSpeakerLines } from './speaker-names.ts'
 
 const anyThread = arbitraryThread(60)
 
@@ -277,7 +277,7 @@ test.each(['\r', '\u2028', ' ', '\n', '@'])('text that repeats %j takes linear t
   const timeOf = (count: number, rounds: number) => {
     const part: Part = { kind: 'text', mime: 'text/plain', content: piece.repeat(count) }
     const start = process.threadCpuUsage()
-    for (let round = 0; round < rounds; round += 1) quoteNames(part)
+    for (let round = 0; round < rounds; round += 1) quoteSpeakerLines(part)
     const { user, system } = process.threadCpuUsage(start)
     return user + system
   }
@@ -294,9 +294,9 @@ test.each(['\r', '\u2028', ' ', '\n', '@'])('text that repeats %j takes linear t
 })
 
 test.each(['@a@b.test:', ' \t@a@b.test: ', 'x\r@a@b.test:', 'x\u2028@a@b.test:'])(
-  'quoteNames() marks a line of %j',
+  'quoteSpeakerLines() marks a line of %j',
   content => {
-    expect(quoteNames({ kind: 'text', mime: 'text/plain', content })).toMatchObject({
+    expect(quoteSpeakerLines({ kind: 'text', mime: 'text/plain', content })).toMatchObject({
       content: expect.stringContaining('> '),
     })
   },

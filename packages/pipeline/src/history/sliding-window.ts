@@ -6,7 +6,7 @@ import type { HistoryPolicy, HistoryView } from '../ports/agent/history-policy.t
 import type { Entry } from '../ports/records/transcript.ts'
 import type { Turns } from './merge-turns.ts'
 import { mergeNeighbours, replaceParts } from './merge-turns.ts'
-import { quoteNames } from './speaker-names.ts'
+import { quoteSpeakerLines } from './speaker-names.ts'
 
 export interface SlidingWindowOptions {
   /** The number of turns at the start of the thread that stay byte for byte the same while it grows, at most half of `maxTurns`; default 2. */
@@ -57,7 +57,7 @@ function toTurns(entries: readonly Entry[]): Turns {
 
 function toTurn({ entryId, nativeId, role, author, parts, at, via }: Entry): HistoricalMessage {
   const completeParts = parts.filter(isComplete)
-  const shownParts = role === 'user' ? completeParts.map(quoteNames) : completeParts
+  const shownParts = role === 'user' ? completeParts.map(quoteSpeakerLines) : completeParts
   return { id: nativeId ?? entryId, role, sender: author, parts: shownParts, timestamp: at, ...(via && { via }) }
 }
 

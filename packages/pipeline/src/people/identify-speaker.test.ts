@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { message, transportEvidence } from '../../test/messages.ts'
 import type { Intake } from '../ports/records/intake.ts'
-import { identifySpeaker } from './identify-speaker.ts'
+import { createSpeakerKey } from './identify-speaker.ts'
 
 function speakerOf(members: Partial<Intake['message']>, overrides: Partial<Intake> = {}): string | undefined {
   const { raw: _, history: __, ...intakeMessage } = message()
-  return identifySpeaker({ ...overrides, message: { ...intakeMessage, sender: provenSender, ...members } } as Intake)
+  return createSpeakerKey({ ...overrides, message: { ...intakeMessage, sender: provenSender, ...members } } as Intake)
 }
 
 const provenSender = {
@@ -15,7 +15,7 @@ const provenSender = {
   identities: [transportEvidence],
 } satisfies Intake['message']['sender']
 
-test('identifySpeaker() recognizes the same sender in every message', () => {
+test('createSpeakerKey() recognizes the same sender in every message', () => {
   const [one, two] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'].map(issued_at =>
     speakerOf({
       id: issued_at,
@@ -27,7 +27,7 @@ test('identifySpeaker() recognizes the same sender in every message', () => {
   expect(speakerOf({ kind: 'edit' })).toBe(speakerOf({}))
 })
 
-test('identifySpeaker() distinguishes senders by rights, audience, hop and author', () => {
+test('createSpeakerKey() distinguishes senders by rights, audience, hop and author', () => {
   const evidence = transportEvidence
   const delegated = [evidence, { ...evidence, on_behalf_of: ['https://peer.test/root'] }]
   const hop = { mention_relay: { kind: 'none' }, agent_chain: { hop: 2, max_hops: 5, is_final: false } } as const
@@ -43,13 +43,13 @@ test('identifySpeaker() distinguishes senders by rights, audience, hop and autho
   expect(new Set(speakers).size).toBe(speakers.length)
 })
 
-test('identifySpeaker() returns undefined for messages without proof, events and decisions', () => {
+test('createSpeakerKey() returns undefined for messages without proof, events and decisions', () => {
   expect(speakerOf({ sender: { address: provenSender.address, auth_method: 'none', verified: false } })).toBeUndefined()
   expect(speakerOf({ kind: 'reaction' })).toBeUndefined()
   expect(speakerOf({ policy_resolution: { in_reply_to_state: 's' } as never })).toBeUndefined()
 })
 
-test('identifySpeaker() returns undefined for commands to the gateway, so that later messages neither join nor interrupt them', () => {
+test('createSpeakerKey() returns undefined for commands to the gateway, so that later messages neither join nor interrupt them', () => {
   const speakerOfText = (content: string) => speakerOf({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
   expect(['forget me', 'link ada@example.org', 'confirm ABCDE-FGHJK'].map(speakerOfText)).toEqual([
     undefined,

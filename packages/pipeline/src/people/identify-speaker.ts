@@ -1,4 +1,4 @@
-// Identifies the speaker of a message, with their rights and their audience.
+// Builds the key that tells whether two messages have the same speaker, rights and audience.
 
 import type { Intake } from '../ports/records/intake.ts'
 import { speakingKinds } from '../ports/records/intake.ts'
@@ -9,7 +9,7 @@ import { readPersonCommand } from './person-commands.ts'
  * other's turns. Returns undefined for events, decisions (`policy_resolution`), commands to the gateway, and messages without proof,
  * because each of these messages has a turn of its own.
  */
-export function identifySpeaker({ message, authorship, audience }: Intake): string | undefined {
+export function createSpeakerKey({ message, authorship, audience }: Intake): string | undefined {
   const { sender, kind = 'message', policy_resolution, recipient, recipient_capabilities } = message
   if (!speakingKinds.has(kind) || policy_resolution || !sender.verified || readPersonCommand(message)) return undefined
   const rights = (sender.identities ?? []).map(

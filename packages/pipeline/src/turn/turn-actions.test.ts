@@ -3,7 +3,7 @@ import { noLog, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { postAddressing } from '../../test/act-bench.ts'
 import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
-import { channel, expectNeutralFailure, openSignal, openTurnBench, receivedAt } from '../../test/turn-bench.ts'
+import { channel, expectNeutralFailure, neverAbortedSignal, openTurnBench, receivedAt } from '../../test/turn-bench.ts'
 import type { Agent, AgentChunk } from '../ports/agent/agent.ts'
 import type { Channel } from '../ports/channel/channel.ts'
 import type { ChannelConversations } from '../ports/channel/optional/channel-conversations.ts'
@@ -33,7 +33,7 @@ function openActionBench(handle: Agent['handle'], members: { now?: () => number;
     findMessageTo: async () => ({ message: 1, via: 'activitypub', target: null }),
   })
   const work = (token = 1, overrides: Partial<Turn> = {}) =>
-    runTurn({ ...turn(1), token, ...overrides }, bench.turnContext, openSignal)
+    runTurn({ ...turn(1), token, ...overrides }, bench.turnContext, neverAbortedSignal)
   return { ...bench, actions, work }
 }
 
@@ -111,7 +111,7 @@ describe('an agent’s interim text', () => {
     })
     const onNotice = vi.fn()
     memory.store.listen('message:1', onNotice)
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     expect(memory.interimAnswers).toEqual([])
     expect(onNotice).toHaveBeenCalledTimes(2)
     expect(memory.commits[0]?.answer.isRevision).toBeUndefined()
@@ -305,7 +305,7 @@ describe('the earlier messages of a thread', () => {
     })
     const addBackground = vi.fn(async () => {})
     Object.assign(memory.store, { addBackground })
-    const work = (members = {}) => runTurn({ ...turn(1), ...members }, turnContext, openSignal)
+    const work = (members = {}) => runTurn({ ...turn(1), ...members }, turnContext, neverAbortedSignal)
     return { memory, addBackground, warn, work }
   }
   const entry = { nativeId: 'n1', author: { address: '@a@b.test' }, parts: [], at: '2026-01-01T00:00:00.000Z' }
@@ -379,7 +379,7 @@ describe('the mentions of an answer', () => {
         fanout: { maxMentions: 0, concurrency: 1, withinMs: 1_000 },
       },
     )
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     expect(memory.commits[0]?.answer.response).toMatchObject({ mentions: [], text_mentions: [] })
   })
 
@@ -389,7 +389,7 @@ describe('the mentions of an answer', () => {
     vi.spyOn(memory.store, 'readHistory').mockResolvedValue([
       { seq: 1, entryId: 'e', role: 'user', author, parts: [], at: '' },
     ])
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     expect(memory.commits[0]?.answer.response?.text_mentions).toEqual(['@bob@peer.test'])
   })
 

@@ -2,7 +2,7 @@ import type { EntryChange, NormalizedMessage, Part } from '@postern/message'
 import { noLog, plainTextOf } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
-import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../test/turn-bench.ts'
+import { expectNeutralFailure, neverAbortedSignal, openTurnBench, runTurnOf } from '../../test/turn-bench.ts'
 import type { AgentChunk } from '../ports/agent/agent.ts'
 import type { Turn } from '../ports/records/work/turn.ts'
 import { runTurn } from './turn.ts'
@@ -18,7 +18,7 @@ describe('runTurn(), for its agent,', () => {
       const { chunk } = notice as { chunk: { parts: { content: string }[] } }
       chunks.push(`${chunk.parts[0]?.content}${memory.commits.length}`)
     })
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     expect(chunks).toEqual(['one, 0', 'two0'])
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
   })
@@ -39,7 +39,7 @@ describe('runTurn(), for its agent,', () => {
     )
     const onChunk = vi.fn()
     memory.store.listen('message:1', onChunk)
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     lateGate.open()
     await endGate.opened
     expect(onChunk).not.toHaveBeenCalled()
@@ -69,7 +69,7 @@ describe('runTurn(), for its agent,', () => {
       return JSON.stringify([initialState, await state.get()])
     })
     vi.spyOn(memory.store, 'readState').mockResolvedValue('stored')
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["stored",null]' }])
   })
 
@@ -107,7 +107,11 @@ describe('runTurn(), for its agent,', () => {
     const asked = turn(1)
     const file = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } } as const
     const withFile = { ...asked, content: { ...asked.content, parts: [...asked.content.parts, file] } }
-    await runTurn(withFile, { ...turnContext, system: createQuietSystem({ log: { ...noLog, info } }) }, openSignal)
+    await runTurn(
+      withFile,
+      { ...turnContext, system: createQuietSystem({ log: { ...noLog, info } }) },
+      neverAbortedSignal,
+    )
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
     expect(receivedMessage?.history).toHaveLength(4)
     expect(receivedMessage?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])
@@ -135,7 +139,11 @@ describe('runTurn(), for its agent,', () => {
       })),
     )
     const asked = turn(1)
-    await runTurn({ ...asked, content: { ...asked.content, parts: [file, storedFile] } }, turnContext, openSignal)
+    await runTurn(
+      { ...asked, content: { ...asked.content, parts: [file, storedFile] } },
+      turnContext,
+      neverAbortedSignal,
+    )
     const foreignFile = { ...file, bytes_ref: { ...file.bytes_ref, foreign: true } }
     expect(receivedMessage?.parts).toEqual([foreignFile, storedFile])
     expect(receivedMessage?.history?.map(({ parts }) => parts)).toEqual([[foreignFile], [file]])
@@ -148,10 +156,10 @@ describe('runTurn(), for its agent,', () => {
       return { ...rest, content: Object.defineProperty({ ...content }, 'raw', { get: raw, enumerable: true }) }
     }
     const benchWithoutRaw = openTurnBench(() => 'hi')
-    await runTurn(createLazyTurn(), benchWithoutRaw.turnContext, openSignal)
+    await runTurn(createLazyTurn(), benchWithoutRaw.turnContext, neverAbortedSignal)
     expect(raw).not.toHaveBeenCalled()
     const benchWithRaw = openTurnBench(message => String(message.raw))
-    await runTurn(createLazyTurn(), benchWithRaw.turnContext, openSignal)
+    await runTurn(createLazyTurn(), benchWithRaw.turnContext, neverAbortedSignal)
     expect(benchWithRaw.memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'octets' }])
   })
 })
@@ -167,9 +175,9 @@ test('a called agent gets the sender whom its caller names, until the store has 
     listChanges: async () => changes,
     readTurn: async () => ({ ...calledTurn, content: { ...calledTurn.content, sender } }),
   })
-  await runTurn({ ...calledTurn, content }, turnContext, openSignal)
+  await runTurn({ ...calledTurn, content }, turnContext, neverAbortedSignal)
   changes = [{ seq: 7, how: 'forgotten' }]
-  await runTurn({ ...calledTurn, content }, turnContext, openSignal)
+  await runTurn({ ...calledTurn, content }, turnContext, neverAbortedSignal)
   const said = memory.commits.map(({ answer }) => plainTextOf(answer.response?.parts ?? []))
   expect(said).toEqual([JSON.stringify(sender), '"nobody"'])
 })

@@ -2,7 +2,7 @@ import type { TokenUsage } from '@postern/message'
 import { LeaseLost, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../test/memory-store.ts'
-import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../test/turn-bench.ts'
+import { expectNeutralFailure, neverAbortedSignal, openTurnBench, runTurnOf } from '../../test/turn-bench.ts'
 import type { Agent, AgentChunk } from '../ports/agent/agent.ts'
 import { runTurn } from './turn.ts'
 
@@ -13,7 +13,7 @@ async function* stream(...chunks: readonly AgentChunk[]): AsyncGenerator<AgentCh
   yield* chunks
 }
 
-async function* breakOff(error: Error): AsyncGenerator<AgentChunk> {
+async function* streamThenThrow(error: Error): AsyncGenerator<AgentChunk> {
   yield { usage: [usage] }
   yield 'half'
   yield { usage: [usage] }
@@ -24,12 +24,12 @@ async function* breakOff(error: Error): AsyncGenerator<AgentChunk> {
 async function runTestTurn(handle: Agent['handle']) {
   const countUsage = vi.fn()
   const { memory, turnContext } = openTurnBench(handle, { countUsage })
-  await runTurn(turn(1), turnContext, openSignal)
-  return { answer: memory.commits[0]?.answer, releases: memory.releases, counted: countUsage.mock.calls }
+  await runTurn(turn(1), turnContext, neverAbortedSignal)
+  return { answer: memory.commits[0]?.answer, releases: memory.releases, countedUsage: countUsage.mock.calls }
 }
 
 describe('the usage of a turn', () => {
-  test('stays with its answer, streamed or not', async () => {
+  test('is stored with the answer, whether the agent streams it or returns it', async () => {
     const parts = [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const
     const pieces = stream({ usage: [usage] }, 'hi', { usage: [usage] })
     expect((await runTurnOf(() => pieces))?.response?.usage).toEqual([doubledUsage])
@@ -46,9 +46,9 @@ describe('the usage of a turn', () => {
     expect(answer?.response).toMatchObject({ status: 'completed', usage: [doubledUsage] })
   })
 
-  test('does not turn silence into an answer', async () => {
+  test('creates no answer if the agent says nothing', async () => {
     for (const handle of [() => stream({ usage: [usage] }), () => ({ usage: [usage] })]) {
-      const { answer, counted } = await runTestTurn(handle)
+      const { answer, countedUsage: counted } = await runTestTurn(handle)
       expect(answer).toEqual({
         deliveries: [],
         state: undefined,
@@ -59,14 +59,14 @@ describe('the usage of a turn', () => {
   })
 
   test('stays with the failure of an agent that throws in its stream, and counts once', async () => {
-    const { answer, counted } = await runTestTurn(() => breakOff(new Error('broken')))
+    const { answer, countedUsage: counted } = await runTestTurn(() => streamThenThrow(new Error('broken')))
     expectNeutralFailure(answer)
     expect(answer?.response?.usage).toEqual([doubledUsage])
     expect(counted).toEqual([['echo', [doubledUsage]]])
   })
 
   test('includes a failed earlier attempt', async () => {
-    const { releases, counted } = await runTestTurn(() => breakOff(new Unavailable('later')))
+    const { releases, countedUsage: counted } = await runTestTurn(() => streamThenThrow(new Unavailable('later')))
     expect(releases).toHaveLength(1)
     expect(counted).toEqual([['echo', [doubledUsage]]])
   })
@@ -76,7 +76,7 @@ describe('the usage of a turn', () => {
     const storeStreamedAnswer = vi.fn()
     Object.assign(memory.store, { storeStreamedAnswer })
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('canceled'))
-    await expect(runTurn(turn(1), turnContext, openSignal)).rejects.toThrow(LeaseLost)
+    await expect(runTurn(turn(1), turnContext, neverAbortedSignal)).rejects.toThrow(LeaseLost)
     expect(storeStreamedAnswer.mock.calls[0]?.[1].body).toMatchObject({
       is_incomplete: true,
       usage: [expect.objectContaining(usage)],
@@ -84,8 +84,11 @@ describe('the usage of a turn', () => {
   })
 
   test('fails the answer if its numbers do not add up', async () => {
-    const usage = [{ input_tokens: 1, output_tokens: 1, total_tokens: 3 }]
-    const answer = await runTurnOf(() => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], usage }))
+    const inconsistentUsage = [{ input_tokens: 1, output_tokens: 1, total_tokens: 3 }]
+    const answer = await runTurnOf(() => ({
+      parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }],
+      usage: inconsistentUsage,
+    }))
     expectNeutralFailure(answer)
     expect(answer?.error).toContain('is not "input_tokens" plus "output_tokens"')
   })

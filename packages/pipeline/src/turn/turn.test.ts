@@ -5,7 +5,7 @@ import { createGate, createQuietSystem, turn } from '../../test/memory-store.ts'
 import {
   channel,
   expectNeutralFailure,
-  openSignal,
+  neverAbortedSignal,
   openTurnBench,
   receivedAt,
   runTurnOf,
@@ -128,7 +128,7 @@ describe('runTurn()', () => {
         }),
       )
     })
-    const turnEnd = runTurn(turn(1), turnContext, openSignal)
+    const turnEnd = runTurn(turn(1), turnContext, neverAbortedSignal)
     await handleStart.opened
     memory.store.notify('message:2', { kind })
     memory.store.notify('message:1', { kind })
@@ -146,7 +146,7 @@ describe('runTurn()', () => {
     }
     const { memory, turnContext } = openTurnBench(handle, { system: createQuietSystem({ log }) })
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('its work is over'))
-    const worked = runTurn(turn(1), turnContext, openSignal)
+    const worked = runTurn(turn(1), turnContext, neverAbortedSignal)
     await handleStart.opened
     memory.store.notify('message:1', { kind: 'canceled' })
     await worked
@@ -159,9 +159,9 @@ describe('runTurn()', () => {
     const { memory, turnContext } = openTurnBench(() => 'hi')
     const unlisten = vi.fn()
     vi.spyOn(memory.store, 'listen').mockReturnValue(unlisten)
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     vi.spyOn(memory.store, 'readHistory').mockRejectedValue(new Error('disk'))
-    await runTurn(turn(2), turnContext, openSignal)
+    await runTurn(turn(2), turnContext, neverAbortedSignal)
     expect(unlisten).toHaveBeenCalledTimes(2)
   })
 
@@ -169,7 +169,7 @@ describe('runTurn()', () => {
     const { memory, turnContext } = openTurnBench(() =>
       Promise.reject(new Unavailable('No answer', { retryAfter: 90 })),
     )
-    await runTurn({ ...turn(1), attempt: 2 }, turnContext, openSignal)
+    await runTurn({ ...turn(1), attempt: 2 }, turnContext, neverAbortedSignal)
     expect(memory.commits).toEqual([])
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 90_000, isUncounted: undefined }])
   })
@@ -178,14 +178,14 @@ describe('runTurn()', () => {
     const { memory, turnContext } = openTurnBench(() =>
       Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })),
     )
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 3_600_000 }])
     expect(memory.commits).toEqual([])
   })
 
   test('fails permanently at the time limit', async () => {
     const { memory, turnContext } = openTurnBench(() => Promise.reject(new Unavailable('No answer')))
-    await runTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, openSignal)
+    await runTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, neverAbortedSignal)
     expect(memory.releases).toEqual([])
     expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.error).toBe('No answer')
@@ -198,7 +198,7 @@ describe('runTurn()', () => {
       throw new Unavailable('No answer')
     }
     const { memory, turnContext } = openTurnBench(() => streamUntilError())
-    await runTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, openSignal)
+    await runTurn({ ...turn(1), firstAttemptAt: receivedAt - 3_600_000 }, turnContext, neverAbortedSignal)
     expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.response?.unfinished).toEqual([
       { kind: 'text', mime: 'text/markdown', content: 'half of it' },
@@ -208,7 +208,7 @@ describe('runTurn()', () => {
   test('answers a turn as failed after its third crash, without another run', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, turnContext } = openTurnBench(handle)
-    await runTurn({ ...turn(1), crashes: 3 }, turnContext, openSignal)
+    await runTurn({ ...turn(1), crashes: 3 }, turnContext, neverAbortedSignal)
     expect(handle).not.toHaveBeenCalled()
     expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer).toMatchObject({
@@ -219,7 +219,7 @@ describe('runTurn()', () => {
 
   test('answers for a removed agent', async () => {
     const { memory, turnContext } = openTurnBench(undefined)
-    await runTurn(turn(1), turnContext, openSignal)
+    await runTurn(turn(1), turnContext, neverAbortedSignal)
     expectNeutralFailure(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer).toMatchObject({
       error: 'there is no such agent any more',
@@ -256,7 +256,7 @@ describe('runTurn()', () => {
   test('drops the answer if another process now holds the turn', async () => {
     const { memory, turnContext } = openTurnBench(() => 'hi')
     vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
-    await expect(runTurn(turn(1), turnContext, openSignal)).rejects.toThrow(LeaseLost)
+    await expect(runTurn(turn(1), turnContext, neverAbortedSignal)).rejects.toThrow(LeaseLost)
     expect(memory.releases).toEqual([])
   })
 })

@@ -287,7 +287,7 @@ async function computePersonState(
 ): Promise<Answer['personState']> {
   const clock = startTurnClock(runningAgent.deadlineMs, [stopSignal, endSignal])
   try {
-    const changedState = await clock.limit(turnPerson.computeChange())
+    const changedState = await clock.waitWithinTime(turnPerson.computeChange())
     if (changedState) checkState(changedState.state, 'the person')
     return changedState
   } finally {

@@ -13,14 +13,14 @@ import type { RequirementVisitDeps, Visit } from './show-visit.ts'
 import { answerVisit, showRefusal, showRequirement } from './show-visit.ts'
 
 /** Decides or shows a requirement for a visitor who has a valid link. */
-export type RequirementVisit = (requirement: RequirementRecord, context: Context) => Promise<Response> | Response
+export type VisitHandler = (requirement: RequirementRecord, context: Context) => Promise<Response> | Response
 
 const maxPlainFormBytes = 4_096
 /** The maximum size of a form with the arguments of a call, bytes. */
 const maxOperatorFormBytes = 128 * 1_024
 
 export function createVisits(deps: RequirementVisitDeps) {
-  const show: RequirementVisit = (requirement, context) => showRequirement({ requirement, context, deps })
+  const show: VisitHandler = (requirement, context) => showRequirement({ requirement, context, deps })
   return {
     /** Shows the page and decides nothing. */
     show,
@@ -50,13 +50,13 @@ export function createVisits(deps: RequirementVisitDeps) {
 
 /** The handlers of a form, by its `decision`. */
 const decisionHandlers: Readonly<Record<string, (visit: Visit, form: URLSearchParams) => Promise<Response>>> = {
-  grant: (visit, form) => decide(visit, 'granted', form),
-  decline: (visit, form) => decide(visit, 'declined', form),
+  grant: (visit, form) => decideByForm(visit, 'granted', form),
+  decline: (visit, form) => decideByForm(visit, 'declined', form),
   async ask_again(visit) {
     const { requirement, deps } = visit
     const rememberedDecision = await deps.store.findRememberedOf(requirement)
     if (rememberedDecision) await deps.store.revokeRemembered({ agent: requirement.agent, id: rememberedDecision.id })
-    return showRequirement(visit, 'It is asked for again from now on.')
+    return showRequirement(visit, 'You will be asked again next time.')
   },
   async pay_test(visit) {
     const { requirement, deps } = visit
@@ -69,7 +69,7 @@ const decisionHandlers: Readonly<Record<string, (visit: Visit, form: URLSearchPa
   },
 }
 
-async function decide(visit: Visit, outcome: ResolutionOutcome, form: URLSearchParams): Promise<Response> {
+async function decideByForm(visit: Visit, outcome: ResolutionOutcome, form: URLSearchParams): Promise<Response> {
   const { requirement, deps } = visit
   const approval = await deps.approvals.find(requirement.id)
   const remember = readRemember(form.get('remember'), requirement)
@@ -82,7 +82,7 @@ async function decide(visit: Visit, outcome: ResolutionOutcome, form: URLSearchP
 }
 
 /** Wraps a visit, so that a Rejection becomes an error page. */
-function withErrorPage(visit: RequirementVisit): RequirementVisit {
+function withErrorPage(visit: VisitHandler): VisitHandler {
   return async (requirement, context) => {
     try {
       return await visit(requirement, context)

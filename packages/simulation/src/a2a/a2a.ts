@@ -6,7 +6,7 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client'
-import type { GatewayLink } from '../gateway-link.ts'
+import type { GatewayReference } from '../gateway-link.ts'
 import { requireGateway } from '../gateway-link.ts'
 import type { Disturbance } from '../net/disturbance.ts'
 import { createDisturbances } from '../net/disturbance.ts'
@@ -43,7 +43,7 @@ export interface SimA2a {
 
 interface A2aSystem {
   readonly loopback: LoopbackFetch
-  readonly link: GatewayLink
+  readonly link: GatewayReference
   now(): number
 }
 

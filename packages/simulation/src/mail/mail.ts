@@ -1,7 +1,7 @@
 // Opens the simulated mail side: sends mail by SMTP, LMTP or HTTP intake, and receives replies.
 import { createTransport } from 'nodemailer'
 import type { SimDns } from '../dns/dns.ts'
-import type { GatewayLink, SimGateway } from '../gateway-link.ts'
+import type { ConnectedGateway, GatewayReference } from '../gateway-link.ts'
 import { requireGateway } from '../gateway-link.ts'
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { ComposedMail, MailPlan } from './compose.ts'
@@ -42,7 +42,7 @@ export interface SimMail {
 interface MailSystem {
   readonly dns: SimDns
   readonly loopback: LoopbackFetch
-  readonly link: GatewayLink
+  readonly link: GatewayReference
   now(): number
 }
 
@@ -80,7 +80,7 @@ function readSmtp({ code, response }: SmtpAnswer): { answer: number; text: strin
   return { answer: code, text: response }
 }
 
-function requireSmtpPort(link: GatewayLink): number {
+function requireSmtpPort(link: GatewayReference): number {
   const { smtpPort } = requireGateway(link)
   if (!smtpPort) throw new Error('The gateway has no SMTP listener: connectGateway({ smtpPort }) names it')
   return smtpPort
@@ -114,7 +114,7 @@ async function submitBySmtp(
 /** Posts finished octets like a mail server in front of the gateway. */
 function postToIntake(
   mail: ComposedMail,
-  { origin, intakeSecret: secret }: SimGateway,
+  { origin, intakeSecret: secret }: ConnectedGateway,
   loopback: LoopbackFetch,
 ): Promise<LoopbackAnswer> {
   const { envelope, ip, helo, octets } = mail

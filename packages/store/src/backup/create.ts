@@ -75,7 +75,7 @@ async function copyStore(path: string, partialFolder: string, now: () => number)
   const copies = new Map<string, BackupFile>()
   for (let attempt = 1; ; attempt += 1) {
     const created_at = new Date(now()).toISOString()
-    const { schemaVersion, blobs } = await copyDatabase(path, join(partialFolder, databaseName))
+    const { schemaVersion, blobDigests: blobs } = await copyDatabase(path, join(partialFolder, databaseName))
     const missingPath = await copyBlobs(`${path}.blobs`, partialFolder, { blobs, copies })
     if (missingPath === undefined) {
       await removeDeletedCopies(partialFolder, copies, new Set(blobs))

@@ -9,7 +9,7 @@ import { acquireExclusiveLock } from '../sqlite/exclusive-lock.ts'
 import { copyFile } from './copy-file.ts'
 import type { BackupManifest } from './manifest.ts'
 import { blobPath, createBackupError, databaseName, findBlobDigest, readManifest } from './manifest.ts'
-import { inspectCopy } from './snapshot.ts'
+import { finishCopy } from './snapshot.ts'
 
 interface RestoreRequest {
   /** The folder of the backup. */
@@ -89,7 +89,7 @@ async function copyFiles(
 
 /** Checks that the backup has all files that the copy of the database names. */
 async function checkCopy(path: string, folder: string, { files }: BackupManifest): Promise<void> {
-  const { blobs } = inspectCopy(path, join(folder, databaseName))
+  const { blobDigests: blobs } = finishCopy(path, join(folder, databaseName))
   const presentDigests = new Set(files.map(file => findBlobDigest(file.path)))
   const missingDigest = blobs.find(digest => !presentDigests.has(digest))
   if (missingDigest)

@@ -6,13 +6,13 @@ import { readSchemaVersion, refuseUnknownFile } from '../schema/migrate.ts'
 import { toOpenError } from '../sqlite/inspect-file.ts'
 import { createPrivateFile } from '../sqlite/private-file.ts'
 import type { ReadDatabase } from '../sqlite/reading/open-for-reading.ts'
-import { openForReading, refuseChanged } from '../sqlite/reading/open-for-reading.ts'
+import { createChangedError, openForReading } from '../sqlite/reading/open-for-reading.ts'
 import { createBackupError } from './manifest.ts'
 
 interface Snapshot {
   readonly schemaVersion: number
   /** The digests of the files to which the database refers. */
-  readonly blobs: readonly string[]
+  readonly blobDigests: readonly string[]
 }
 
 /** Copies the database as it is at one moment, even while a gateway works with it. @throws ConfigError `data` */
@@ -23,14 +23,14 @@ export async function copyDatabase(source: string, target: string): Promise<Snap
   try {
     // All pages are copied in one step. Otherwise each write of the gateway would restart the copy.
     await backup(db, target, { rate: 2 ** 31 - 1 })
-    if (!isUnchanged()) throw refuseChanged(source)
+    if (!isUnchanged()) throw createChangedError(source)
   } catch (error) {
-    throw toOpenError(isUnchanged() ? error : refuseChanged(source), source)
+    throw toOpenError(isUnchanged() ? error : createChangedError(source), source)
   } finally {
     close()
   }
   chmodSync(target, 0o600)
-  return inspectCopy(target, source)
+  return finishCopy(target, source)
 }
 
 function openSource(path: string): ReadDatabase {
@@ -42,7 +42,7 @@ function openSource(path: string): ReadDatabase {
 }
 
 /** Checks a whole copy of the database `name`, and merges its log into one file. @throws ConfigError if the copy is damaged or was written by a newer release */
-export function inspectCopy(path: string, name = path): Snapshot {
+export function finishCopy(path: string, name = path): Snapshot {
   try {
     const db = new DatabaseSync(path)
     try {
@@ -59,10 +59,10 @@ export function inspectCopy(path: string, name = path): Snapshot {
 function readSnapshot(db: DatabaseSync, name: string): Snapshot {
   const checkResult = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
   if (checkResult !== 'ok')
-    throw createBackupError(`the copy of the database is damaged (${checkResult})`, 'Look after the disk.')
+    throw createBackupError(`the copy of the database is damaged (${checkResult})`, 'Check the disk for errors.')
   const version = readSchemaVersion(db)
   refuseUnknownFile(db, { key: 'backup', path: name })
   if (version === 0) throw createBackupError('there is nothing in the database', 'Start a gateway on it first.')
   const rows = db.prepare('SELECT digest FROM blobs WHERE is_file = 1').all() as { digest: string }[]
-  return { schemaVersion: version, blobs: rows.map(({ digest }) => digest) }
+  return { schemaVersion: version, blobDigests: rows.map(({ digest }) => digest) }
 }

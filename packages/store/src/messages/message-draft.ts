@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { Part, ProofKey } from '@postern/message'
 import type { Blob, Intake, QueueMode, StorageQuota } from '@postern/pipeline'
-import { identifySpeaker } from '@postern/pipeline'
+import { createSpeakerKey } from '@postern/pipeline'
 import type { LocatedBlob } from '../blobs/raw-part.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { StoredEntryDraft } from '../threads/entries.ts'
@@ -63,7 +63,7 @@ export function formatStorageOwner({ sender, isProven }: Pick<StorageQuota, 'sen
 }
 
 function draftQueueMode(intake: Intake): SpeakerQueueMode | undefined {
-  const speaker = intake.queueMode && identifySpeaker(intake)
+  const speaker = intake.queueMode && createSpeakerKey(intake)
   return intake.queueMode && speaker !== undefined
     ? { ...intake.queueMode, speaker: hash('sha256', speaker, 'base64') }
     : undefined

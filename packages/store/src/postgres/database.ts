@@ -12,16 +12,16 @@ import { createStatement, createStatementCache } from './connection/statement-se
 import { createLockKeys } from './locks/lock-keys.ts'
 import type { DatabaseDeps, OperationContext } from './operation-context.ts'
 import { translateQuery } from './sql/translate-query.ts'
-import type { Readings } from './transactions/readings.ts'
+import type { ReadRetries } from './transactions/readings.ts'
 import { createReadings } from './transactions/readings.ts'
 import type { TransactionOptions } from './transactions/transaction.ts'
 import { createTransactions } from './transactions/transaction.ts'
 import { createPostgresWriter } from './transactions/writer.ts'
 
-export interface PostgresDatabase extends Omit<Database, 'read'>, Readings {
+export interface PostgresDatabase extends Omit<Database, 'read'>, ReadRetries {
   openWriter(hooks: WriterHooks): Writer
   /** Runs a query like `read`, on connections that only operators use. */
-  readonly readForOperators: Readings['read']
+  readonly readForOperators: ReadRetries['read']
   /** Returns the time of the clock, which stands still while an operation runs. */
   now(): number
 }
@@ -47,7 +47,7 @@ export function openPostgresDatabase(
 
   const readings = createReadings(pool, { runner })
   const db: PostgresDatabase = {
-    ...createPreparation({ runner, sequences, readResult: readResult }),
+    ...createPreparation({ runner, sequences, readResult }),
     prepareCheck(sql) {
       const check = createStatement(`SELECT must_hold(is_so) FROM (${translateQuery(sql)}) AS checked`)
       return (...values) => void runner.context().session.add(check, values)
@@ -65,10 +65,7 @@ export function openPostgresDatabase(
     ...readings,
     readForOperators: createReadings(options.operatorPool, { runner }).read,
     openWriter(hooks) {
-      const write = createTransactions(
-        { db, pool, runner, keys, sequences, readResult: readResult },
-        { ...options, ...hooks },
-      )
+      const write = createTransactions({ db, pool, runner, keys, sequences, readResult }, { ...options, ...hooks })
       const writer = createPostgresWriter(write, hooks)
       // An operation that waits for results runs again from its start, so each write in the operation is queued only once.
       const once = <T>(enqueue: () => Promise<T>) => runner.act(() => markHandled(enqueue()))

@@ -22,7 +22,7 @@ const tableComment = 'postern'
 export async function migratePostgres(
   client: Client,
   settings: Pick<PostgresSettings, 'schema' | 'location'>,
-  { steps, changesTables }: { readonly steps: readonly string[]; readonly changesTables: boolean },
+  { steps, mayMigrate }: { readonly steps: readonly string[]; readonly mayMigrate: boolean },
 ): Promise<void> {
   const { schema } = settings
   // Steps on large tables may take long.
@@ -31,7 +31,7 @@ export async function migratePostgres(
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`postern migration ${schema}`])
   const version = await readPostgresSchemaVersion(client, schema)
   if (version > 0) await refuseUnknownTables(client, settings, { version, steps })
-  if (changesTables) await changeTables(client, schema, { version, steps })
+  if (mayMigrate) await changeTables(client, schema, { version, steps })
   else refuseChanges(settings, { version, steps })
   await client.query('COMMIT')
 }
@@ -48,7 +48,7 @@ function refuseChanges(
   { version, steps }: MigrationState,
 ): void {
   const name = `${location}, schema "${schema}"`
-  refusePendingMigrations({ key: 'store', name, pending: describePendingMigrations(version, steps) })
+  refusePendingMigrations({ key: 'store', name, pendingChanges: describePendingMigrations(version, steps) })
   if (version > 0) return
   const fix = 'Start a gateway first, which makes them, or correct "store".'
   throw new ConfigError('store', `${name} has no tables of a gateway`, fix)

@@ -30,7 +30,7 @@ export interface PostgresStoreOptions {
   /** The storage for the bytes of objects, if they are not stored in the database. */
   readonly bytes?: ByteStore | undefined
   /** If false, a database of an earlier release is refused and stays unchanged. By default, such a database is migrated to the newest tables. */
-  readonly changesTables?: boolean | undefined
+  readonly mayMigrate?: boolean | undefined
   /** True if the store only reads. The server then also refuses writes. */
   readonly readsOnly?: boolean | undefined
   /** The maximum time for which a call waits for a server that does not answer, ms. The default is 10 seconds. */
@@ -43,8 +43,8 @@ export interface PostgresStoreOptions {
  * @throws ConfigError `store` if the database cannot be used
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<GatewayStore> {
-  const { url, log, channels, bytes, readsOnly = false, changesTables = !readsOnly } = options
-  const preparedDatabase = await preparePostgres(url, { now: options.now ?? Date.now, log, changesTables })
+  const { url, log, channels, bytes, readsOnly = false, mayMigrate = !readsOnly } = options
+  const preparedDatabase = await preparePostgres(url, { now: options.now ?? Date.now, log, mayMigrate })
   const { handledSecret, clock: reading } = preparedDatabase
   const clock = options.now ? { now: options.now } : createServerClock(reading)
   const { db, openWriter, notices, notifyOthers, opened, release } = connectPostgres({ ...options, clock })
@@ -88,7 +88,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     },
     close() {
       closing ??= calls
-        .end(() => operatorCalls.end(close))
+        .closeWith(() => operatorCalls.closeWith(close))
         .catch(error => log.warn({ err: error }, 'the store could not write all waiting data when it was closed'))
       return closing
     },

@@ -24,7 +24,7 @@ interface PrepareOptions {
   /** The migrations. The default is `schemaMigrations`. */
   readonly steps?: readonly string[] | undefined
   /** If false, a database of an earlier release is refused and stays unchanged. */
-  readonly changesTables?: boolean | undefined
+  readonly mayMigrate?: boolean | undefined
 }
 
 interface ServerFacts {
@@ -47,7 +47,7 @@ interface PreparedDatabase {
  */
 export async function preparePostgres(
   url: string,
-  { now, log, steps = schemaMigrations, changesTables = true }: PrepareOptions,
+  { now, log, steps = schemaMigrations, mayMigrate = true }: PrepareOptions,
 ): Promise<PreparedDatabase> {
   const settings = readPostgresUrl(url)
   try {
@@ -58,8 +58,8 @@ export async function preparePostgres(
       const skew = Math.round(Math.abs(at - now()))
       if (skew > maxSkewMs) log.warn({ skew_ms: skew }, "the database server's clock differs from this machine's")
       await client.query(formatSetUp(settings.schema))
-      await migratePostgres(client, settings, { steps, changesTables })
-      return { handledSecret: await decideHandledSecret(client, changesTables), clock }
+      await migratePostgres(client, settings, { steps, mayMigrate })
+      return { handledSecret: await decideHandledSecret(client, mayMigrate), clock }
     })
   } catch (error) {
     throw toConfigError(error, settings.location)

@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/message'
 import { listUnreadMembers } from '../batching/read-members.ts'
 import { createNoAnswerError } from './connection/store-errors.ts'
-import type { Readings } from './transactions/readings.ts'
+import type { ReadRetries } from './transactions/readings.ts'
 
 /** Wraps the store's methods, and counts the running calls. */
 export interface StoreCalls {
   /** Returns the functions of `methods` as calls that may wait for the server. */
   wrap(methods: object): Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>
-  /** Runs the last call after the running calls, for which it waits at most `maxCloseMs`. */
-  end<T>(work: () => Promise<T>): Promise<T>
+  /** Refuses further calls, waits at most `maxCloseMs` for the running calls, and then runs `work` as the last call. */
+  closeWith<T>(work: () => Promise<T>): Promise<T>
   hasEnded(): boolean
 }
 
@@ -20,26 +20,26 @@ type Work = () => unknown
 const retryMs = 200
 
 /** The maximum time for which an endpoint waits for a server that does not answer, ms. Its peer waits, too, and may send the message again. */
-const defaultPatienceMs = 10_000
+const defaultMaxWaitMs = 10_000
 
 /** The maximum time for which closing waits for running calls, ms. A gateway stops within ten seconds (`stopOnSignals`). */
 const maxCloseMs = 5_000
 
-export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = defaultPatienceMs): StoreCalls {
-  const processHold = createProcessHold()
+export function createStoreCalls({ read }: Pick<ReadRetries, 'read'>, maxWaitMs = defaultMaxWaitMs): StoreCalls {
+  const keepAlive = createKeepAlive()
   let hasEnded = false
 
   async function call(name: string, work: Work): Promise<unknown> {
     if (hasEnded) throw new Error('the store is closed')
-    processHold.acquire()
+    keepAlive.acquire()
     try {
       const value = await read(work, name)
-      // Members that are loaded at their first access are loaded now, because their later readers cannot wait for the server.
-      const readAll = isLease(name) ? readUntilDone : readMember
-      await Promise.all(listUnreadMembers(value).map(member => readAll(member, `member of ${name}`)))
+      // Lazy members are loaded here, because their later readers cannot wait for the server.
+      const readUnreadMember = isLease(name) ? readUntilDone : readMember
+      await Promise.all(listUnreadMembers(value).map(member => readUnreadMember(member, `member of ${name}`)))
       return value
     } finally {
-      processHold.release()
+      keepAlive.release()
     }
   }
 
@@ -57,24 +57,24 @@ export function createStoreCalls({ read }: Pick<Readings, 'read'>, patienceMs = 
     }
   }
 
-  function wrapOne(name: string, method: (...args: unknown[]) => unknown) {
+  function wrapMethod(name: string, method: (...args: unknown[]) => unknown) {
     const run = (...args: unknown[]) => call(name, () => method(...args))
-    return hasTimeLimit(name) ? (...args: unknown[]) => limitWait(run(...args), patienceMs) : run
+    return hasTimeLimit(name) ? (...args: unknown[]) => limitWait(run(...args), maxWaitMs) : run
   }
 
   return {
     wrap(methods) {
       const functions = Object.entries(methods).filter(([, member]) => typeof member === 'function')
-      return Object.fromEntries(functions.map(([name, method]) => [name, wrapOne(name, method.bind(methods))]))
+      return Object.fromEntries(functions.map(([name, method]) => [name, wrapMethod(name, method.bind(methods))]))
     },
-    async end(work) {
+    async closeWith(work) {
       hasEnded = true
-      await limitWait(processHold.waitUntilFree(), maxCloseMs).catch(() => undefined)
-      processHold.acquire()
+      await limitWait(keepAlive.waitUntilFree(), maxCloseMs).catch(() => undefined)
+      keepAlive.acquire()
       try {
         return await work()
       } finally {
-        processHold.end()
+        keepAlive.end()
       }
     },
     hasEnded: () => hasEnded,
@@ -105,7 +105,7 @@ async function limitWait<Value>(promise: Promise<Value>, timeoutMs: number): Pro
  * Keeps the process alive while a call is running. The connections do not keep it alive, so that a process that cannot start may end without closing
  * the store.
  */
-function createProcessHold() {
+function createKeepAlive() {
   const timer = setInterval(() => {}, 2 ** 31 - 1).unref()
   let count = 0
   let onFree = () => {}

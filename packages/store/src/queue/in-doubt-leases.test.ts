@@ -26,76 +26,76 @@ const batch = createBatch()
 const broken = Promise.reject(new Error('the connection broke'))
 broken.catch(() => undefined)
 
-test('release() makes work due whose lease failed with its connection, unless another worker has leased it', async () => {
+test('makeWorkDue() makes work due whose lease failed with its connection, unless another worker has leased it', async () => {
   const { leases, dueAt } = openTurns()
   const lease = leases.track(({ recordLease }) => {
-    for (const number of [1, 3, 4]) recordLease({ number, token: 1, holder: 'me', expiresAt: 60 })
+    for (const number of [1, 3, 4]) recordLease({ workNumber: number, token: 1, holder: 'me', expiresAt: 60 })
     return broken
   })
   await expect(lease).rejects.toThrow('the connection broke')
-  await leases.track(async poll => poll.release(batch, 10))
+  await leases.track(async poll => poll.makeWorkDue(batch, 10))
   expect(dueAt()).toEqual([10, 60, 60, 60])
 })
 
-test('release() ignores a successful lease, and releases a failed lease only once', async () => {
+test('makeWorkDue() ignores a successful lease, and releases a failed lease only once', async () => {
   const { leases, dueAt } = openTurns()
-  await leases.track(async ({ recordLease }) => recordLease({ number: 1, token: 1, holder: 'me', expiresAt: 60 }))
+  await leases.track(async ({ recordLease }) => recordLease({ workNumber: 1, token: 1, holder: 'me', expiresAt: 60 }))
   const failed = leases.track(({ recordLease }) => {
-    recordLease({ number: 2, token: 1, holder: 'me', expiresAt: 60 })
+    recordLease({ workNumber: 2, token: 1, holder: 'me', expiresAt: 60 })
     return broken
   })
   await expect(failed).rejects.toThrow()
-  await leases.track(async poll => poll.release(batch, 10))
-  await leases.track(async poll => poll.release(batch, 5))
+  await leases.track(async poll => poll.makeWorkDue(batch, 10))
+  await leases.track(async poll => poll.makeWorkDue(batch, 5))
   expect(dueAt()).toEqual([60, 10, 60, 60])
 })
 
-test('release() releases a lease in doubt after a poll that failed, too', async () => {
+test('makeWorkDue() releases a lease in doubt after a poll that failed, too', async () => {
   const { leases, dueAt } = openTurns()
   const fail = ({ recordLease }: InDoubtPoll) => {
-    recordLease({ number: 1, token: 1, holder: 'me', expiresAt: 60 })
+    recordLease({ workNumber: 1, token: 1, holder: 'me', expiresAt: 60 })
     return broken
   }
   await expect(leases.track(fail)).rejects.toThrow()
   await expect(leases.track(() => broken)).rejects.toThrow()
-  await leases.track(async poll => poll.release(batch, 10))
+  await leases.track(async poll => poll.makeWorkDue(batch, 10))
   expect(dueAt()[0]).toBe(10)
 })
 
-const leaseInDoubt = { number: 2, token: 1, holder: 'me', expiresAt: 60 }
+const leaseInDoubt = { workNumber: 2, token: 1, holder: 'me', expiresAt: 60 }
 
-test('release() finds a lease that the server stored late, until the lease expires', async () => {
+test('makeWorkDue() finds a lease that the server stored late, until the lease expires', async () => {
   const { leases, dueAt, db } = openTurns()
   db.exec('UPDATE turns SET lease_token = 0 WHERE message = 2')
   leases.add(leaseInDoubt)
-  await leases.track(async poll => poll.release(batch, 10))
+  await leases.track(async poll => poll.makeWorkDue(batch, 10))
   // The server had completed its commit.
   db.exec('UPDATE turns SET lease_token = 1 WHERE message = 2')
-  await leases.track(async poll => poll.release(batch, 20))
+  await leases.track(async poll => poll.makeWorkDue(batch, 20))
   expect(dueAt()[1]).toBe(20)
   db.exec('UPDATE turns SET due_at = 60 WHERE message = 2')
   leases.add(leaseInDoubt)
-  await leases.track(async poll => poll.release(batch, 61))
+  await leases.track(async poll => poll.makeWorkDue(batch, 61))
   expect(dueAt()[1]).toBe(60)
 })
 
-test('release() keeps work that the poll has leased again with the token of the lost lease', async () => {
+test('makeWorkDue() keeps work that the poll has leased again with the token of the lost lease', async () => {
   const { leases, dueAt, db } = openTurns()
   db.exec('UPDATE turns SET lease_token = 0 WHERE message = 2')
   leases.add(leaseInDoubt)
-  await leases.track(async ({ recordLease, release }) => {
-    release(batch, 10)
+  await leases.track(async ({ recordLease, makeWorkDue }) => {
+    makeWorkDue(batch, 10)
     db.exec('UPDATE turns SET lease_token = 1 WHERE message = 2')
     recordLease(leaseInDoubt)
   })
-  await leases.track(async poll => poll.release(batch, 20))
+  await leases.track(async poll => poll.makeWorkDue(batch, 20))
   expect(dueAt()[1]).toBe(60)
 })
 
-test('release() keeps a lease that differs only in its expiry', async () => {
+test('makeWorkDue() keeps a lease that differs only in its expiry', async () => {
   const { leases, dueAt, db } = openTurns()
   leases.add(leaseInDoubt)
   db.exec('UPDATE turns SET due_at = 70 WHERE message = 2')
-  await leases.track(async poll => poll.release(batch, 10))
+  await leases.track(async poll => poll.makeWorkDue(batch, 10))
   expect(dueAt()[1]).toBe(70)
 })

@@ -3,7 +3,7 @@ import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 
 export interface InDoubtLease {
-  readonly number: number
+  readonly workNumber: number
   readonly token: number
   readonly holder: string
   /** The end of the lease, ms. A lease in doubt is never renewed, so its end distinguishes it from a later lease of the same work. */
@@ -13,7 +13,7 @@ export interface InDoubtLease {
 /** The steps with which a poll of the queue handles leases in doubt. */
 export interface InDoubtPoll {
   /** Makes the work of leases in doubt due at once, at the beginning of the poll. Otherwise that work would wait until its leases are over. */
-  release(batch: Pick<Batch, 'once'>, now: number): void
+  makeWorkDue(batch: Pick<Batch, 'once'>, now: number): void
   /** Records a new lease of the poll. */
   recordLease(lease: InDoubtLease): void
 }
@@ -21,7 +21,7 @@ export interface InDoubtPoll {
 /** The leases of transactions whose connection was lost. Such a lease may be stored although no worker has the work. */
 export interface InDoubtLeases {
   /** Runs a poll. If the poll fails, its leases are in doubt. */
-  track<T>(lease: (poll: InDoubtPoll) => Promise<T>): Promise<T>
+  track<T>(leaseWork: (poll: InDoubtPoll) => Promise<T>): Promise<T>
   add(lease: InDoubtLease): void
 }
 
@@ -44,29 +44,35 @@ export function createInDoubtLeases(
   }
 
   return {
-    async track(lease) {
+    async track(leaseWork) {
       let releaseResults: ReadonlyMap<InDoubtLease, { readonly changes: number }> = new Map()
       const newLeases = new Map<number, InDoubtLease>()
       const poll: InDoubtPoll = {
-        release(batch, now) {
+        makeWorkDue(batch, now) {
           newLeases.clear()
           const unexpiredLeases = batch.once(() => listUnexpired(now))
           releaseResults = new Map(
             unexpiredLeases.map(inDoubtLease => [
               inDoubtLease,
-              makeDue.run(now, inDoubtLease.number, inDoubtLease.token, inDoubtLease.holder, inDoubtLease.expiresAt),
+              makeDue.run(
+                now,
+                inDoubtLease.workNumber,
+                inDoubtLease.token,
+                inDoubtLease.holder,
+                inDoubtLease.expiresAt,
+              ),
             ]),
           )
         },
-        recordLease: inDoubtLease => void newLeases.set(inDoubtLease.number, inDoubtLease),
+        recordLease: inDoubtLease => void newLeases.set(inDoubtLease.workNumber, inDoubtLease),
       }
       try {
-        const result = await lease(poll)
-        // A lease that is not in the table may still appear, because a server may finish a commit after the connection was lost. Leases of work that
-        // this poll has leased again are settled.
+        const result = await leaseWork(poll)
+        // A server may finish a commit after the connection was lost, so a lease that is not in the table may still appear and stays in doubt.
+        // A lease is settled if this poll has leased its work again.
         if (leasesInDoubt.length > 0)
           leasesInDoubt = leasesInDoubt.filter(
-            inDoubtLease => !newLeases.has(inDoubtLease.number) && !releaseResults.get(inDoubtLease)?.changes,
+            inDoubtLease => !newLeases.has(inDoubtLease.workNumber) && !releaseResults.get(inDoubtLease)?.changes,
           )
         return result
       } catch (error) {

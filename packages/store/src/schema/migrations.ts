@@ -2,7 +2,7 @@
 import { initialSchema } from './initial/initial-schema.ts'
 import { addThreadIds } from './migrations/2-thread-ids.ts'
 import { addStoredBytes } from './migrations/3-stored-bytes.ts'
-import { deleteNamedKeys } from './migrations/4-keys-without-names.ts'
+import { deleteCountsByAddress } from './migrations/4-keys-without-names.ts'
 import { renameCredentialKinds } from './migrations/5-credential-kinds.ts'
 import { addFirstAttempts } from './migrations/6-first-attempts.ts'
 import { addGatewaySetups } from './migrations/7-gateway-setups.ts'
@@ -21,7 +21,7 @@ export const schemaMigrations: readonly string[] = [
   initialSchema,
   addThreadIds,
   addStoredBytes,
-  deleteNamedKeys,
+  deleteCountsByAddress,
   renameCredentialKinds,
   addFirstAttempts,
   addGatewaySetups,

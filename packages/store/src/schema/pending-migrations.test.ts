@@ -25,13 +25,13 @@ test('a store that may not change tables refuses a file of an earlier release wi
   const path = writeFixture('1', join(makeDirectory(), 'postern.db'))
   const before = readFileSync(path)
   const options = { channels: sketchedChannels, path, now: () => 0, log: discardLog }
-  await expect(openSqliteStore({ ...options, changesTables: false })).rejects.toThrow(
+  await expect(openSqliteStore({ ...options, mayMigrate: false })).rejects.toThrow(
     `data: "${path}" is of an earlier release: its tables have number 1, and a start of this release makes it ${schemaMigrations.length} (adds `,
   )
-  await expect(openSqliteStore({ ...options, changesTables: false })).rejects.toThrow('Back the data up, then start')
+  await expect(openSqliteStore({ ...options, mayMigrate: false })).rejects.toThrow('Back the data up, then start')
   expect(findPendingSteps(path)).toContain('number 1')
   expect(readFileSync(path).equals(before)).toBe(true)
   await (await openSqliteStore(options)).close()
   expect(findPendingSteps(path)).toBeUndefined()
-  await (await openSqliteStore({ ...options, changesTables: false })).close()
+  await (await openSqliteStore({ ...options, mayMigrate: false })).close()
 })

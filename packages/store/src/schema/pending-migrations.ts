@@ -10,13 +10,13 @@ export function describePendingMigrations(
   migrations: readonly string[] = schemaMigrations,
 ): string | undefined {
   if (version === 0 || version >= migrations.length) return undefined
-  const additions = listAdded(listExpectedTables(migrations.slice(0, version)), listExpectedTables(migrations))
+  const additions = listAdditions(listExpectedTables(migrations.slice(0, version)), listExpectedTables(migrations))
   const changes = additions.length > 0 ? `adds ${formatList(additions)}` : 'rewrites rows'
   return `its tables have number ${version}, and a start of this release makes it ${migrations.length} (${changes})`
 }
 
 /** Lists new tables, and new columns of existing tables. */
-function listAdded(oldTables: TableNames, newTables: TableNames): readonly string[] {
+function listAdditions(oldTables: TableNames, newTables: TableNames): readonly string[] {
   return [...newTables.columns].flatMap(([table, columns]) => {
     const existingColumns = oldTables.columns.get(table)
     if (!existingColumns) return [`the table "${table}"`]
@@ -29,14 +29,14 @@ interface PendingDatabase {
   /** The name for operators: the path of the file in quotes, or the database and its schema. */
   readonly name: string
   /** The result of `describePendingMigrations`. */
-  readonly pending: string | undefined
+  readonly pendingChanges: string | undefined
 }
 
 /** Refuses a database that needs migrations, because only the start of a gateway may run them. @throws ConfigError */
-export function refusePendingMigrations({ key, name, pending }: PendingDatabase): void {
+export function refusePendingMigrations({ key, name, pendingChanges: pending }: PendingDatabase): void {
   if (pending === undefined) return
   throw new ConfigError(key, `${name} is of an earlier release: ${pending}`, pendingMigrationsAdvice)
 }
 
 export const pendingMigrationsAdvice: string =
-  'Back the data up, then start the gateway of this release. Until then, only the release that wrote the data reads it.'
+  'Back the data up, then start the gateway of this release. Until then, only the release that wrote the data can read it.'

@@ -31,7 +31,7 @@ export function disableBusyTimeout(db: DatabaseSync): void {
  * Creates the function that truncates the write-ahead log. Deleted data is overwritten only in the file itself, while old pages stay in the log until
  * it is truncated. The function does not wait for readers.
  */
-export function createWalTruncation(db: DatabaseSync): () => void {
+export function createWalTruncator(db: DatabaseSync): () => void {
   return () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
@@ -39,7 +39,7 @@ export function createWalTruncation(db: DatabaseSync): () => void {
  * Creates the function that rewrites the file (VACUUM), so that unused space contains no deleted data. The function may take long and blocks the process.
  */
 export function createVacuum(db: DatabaseSync): () => void {
-  const truncateWal = createWalTruncation(db)
+  const truncateWal = createWalTruncator(db)
   return () => {
     db.exec('VACUUM')
     truncateWal()
@@ -54,17 +54,17 @@ export function readDatabaseBytes(db: DatabaseSync): number {
 
 interface OpenDatabaseOptions {
   /** If false, a file of an earlier release is refused, and no file is created. By default, such a file is migrated to the newest tables. */
-  readonly changesTables?: boolean | undefined
+  readonly mayMigrate?: boolean | undefined
 }
 
 /**
  * Opens a file that only its owner may read, and migrates it to the newest schema.
- * @throws ConfigError if the file is not a database of Postern, is damaged, or is missing although there are traces of it
+ * @throws ConfigError if the file is not a database of Postern, is damaged, or is missing although its marker file exists
  */
-export function openDatabase(path: string, { changesTables = true }: OpenDatabaseOptions = {}): DatabaseSync {
+export function openDatabase(path: string, { mayMigrate = true }: OpenDatabaseOptions = {}): DatabaseSync {
   if (path !== ':memory:') {
     refuseMissingDatabase(path)
-    if (!changesTables) refusePendingMigrations({ key: 'data', name: `"${path}"`, pending: findPendingSteps(path) })
+    if (!mayMigrate) refusePendingMigrations({ key: 'data', name: `"${path}"`, pendingChanges: findPendingSteps(path) })
     createPrivateFile(path)
   }
   try {

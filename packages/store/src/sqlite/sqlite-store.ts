@@ -19,7 +19,7 @@ import { guardDatabase } from './guarded-database.ts'
 import { toOpenError } from './inspect-file.ts'
 import {
   createVacuum,
-  createWalTruncation,
+  createWalTruncator,
   disableBusyTimeout,
   openDatabase,
   readDatabaseBytes,
@@ -47,7 +47,7 @@ interface SqliteStoreOptions {
   /** The storage for the bytes of objects, if they are not stored in the file. */
   readonly bytes?: ByteStore | undefined
   /** If false, a file of an earlier release is refused, and no file is created. By default, such a file is migrated to the newest tables. */
-  readonly changesTables?: boolean | undefined
+  readonly mayMigrate?: boolean | undefined
 }
 
 /**
@@ -55,7 +55,7 @@ interface SqliteStoreOptions {
  * @throws ConfigError `data` if the file cannot be used
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<GatewayStore> {
-  if (options.changesTables === false && options.path !== ':memory:') requireDatabaseFile(options.path)
+  if (options.mayMigrate === false && options.path !== ':memory:') requireDatabaseFile(options.path)
   const unlock = options.exclusive && options.path !== ':memory:' ? acquireExclusiveLock(options.path) : () => {}
   try {
     return openUnlocked(options, unlock)
@@ -66,11 +66,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Gate
 }
 
 function openUnlocked(
-  { path, now, log, channels, exclusive, bytes, changesTables, syncLog, checkEveryMs = 60_000 }: SqliteStoreOptions,
+  { path, now, log, channels, exclusive, bytes, mayMigrate, syncLog, checkEveryMs = 60_000 }: SqliteStoreOptions,
   unlock: () => void,
 ): GatewayStore {
-  const file = openDatabase(path, { changesTables })
-  const handledSecret = decideHandledSecret(file, { path, isWritable: changesTables !== false })
+  const file = openDatabase(path, { mayMigrate })
+  const handledSecret = decideHandledSecret(file, { path, isWritable: mayMigrate !== false })
   if (exclusive) prepareExclusive(file, path, now())
   disableBusyTimeout(file)
   const openFile =
@@ -102,7 +102,7 @@ function openUnlocked(
       for (const { topic, payload } of listNotices(batch, readWholeTask)) notices.notify(topic, payload)
       files.drop(batch.droppedFiles)
     },
-    scrub: createWalTruncation(file),
+    scrub: createWalTruncator(file),
     rewrite: createVacuum(file),
     async release() {
       db.close()

@@ -74,7 +74,7 @@ const nobody: Company = {
 }
 
 /** The company of an operation that runs in its own transaction after its first transaction was undone. No turn begins within the new transaction. */
-export const nobodyAgain: Company = { ...nobody, continuesTurns: false }
+export const noNewTurns: Company = { ...nobody, continuesTurns: false }
 
 /** The members of a batch that all operations of a transaction share. */
 type SharedMembers = Pick<Batch, 'firstMessages' | 'atEnd' | 'ifUndone'>

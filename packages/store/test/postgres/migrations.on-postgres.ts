@@ -153,7 +153,7 @@ test('the next start repeats an interrupted migration, which changed nothing', a
 test('a store that may not change tables refuses a database of an earlier release without changing it', async () => {
   const { url, schema } = await loadFixture('1')
   const before = await describeTables(schema)
-  const options = { channels: sketchedChannels, url, now: () => time, log: discardLog, changesTables: false }
+  const options = { channels: sketchedChannels, url, now: () => time, log: discardLog, mayMigrate: false }
   await expect(openPostgresStore(options)).rejects.toThrow('is of an earlier release: its tables have number 1')
   expect((await inspectPostgres(url, () => time)).pendingSteps).toContain('number 1')
   expect(await describeTables(schema)).toEqual(before)

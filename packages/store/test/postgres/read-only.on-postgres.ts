@@ -9,7 +9,7 @@ import { askServer } from './test-server.ts'
 const open = (url: string, overrides: object = {}) =>
   openPostgresStore({ channels: sketchedChannels, url, now: Date.now, log: discardLog, ...overrides })
 
-test.each([{ readsOnly: true }, { changesTables: false }])('a store with %j creates no tables', async terms => {
+test.each([{ readsOnly: true }, { mayMigrate: false }])('a store with %j creates no tables', async terms => {
   const url = makeDatabase()
   await expect(open(url, terms)).rejects.toThrow('has no tables of a gateway')
   expect(

@@ -1,6 +1,6 @@
 // Presents a stored conversation to a swarm during one turn.
 import type { NormalizedMessage } from '@postern/message'
-import { announceSpeaker, quoteNames } from '@postern/pipeline'
+import { createSpeakerLine, quoteSpeakerLines } from '@postern/pipeline'
 import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 
 /** The maximum number of past entries that a turn reads. */
@@ -71,5 +71,5 @@ function nameWriter(entry: TranscriptEntry, address: string): TranscriptEntry {
   const { role, kind, author, content } = entry
   const isOther = role === 'user' && kind === 'text' && author !== undefined && author.address !== address
   if (!isOther || !('parts' in content)) return entry
-  return { ...entry, content: { parts: [announceSpeaker(author.address), ...content.parts.map(quoteNames)] } }
+  return { ...entry, content: { parts: [createSpeakerLine(author.address), ...content.parts.map(quoteSpeakerLines)] } }
 }

@@ -9,11 +9,11 @@ import { Hono } from 'hono'
 import type { WebDeps } from '../endpoint.ts'
 import {
   acceptsStream,
-  answerErrors,
   createOwnerLimit,
   RepeatedRun,
   readAddressedAgent,
   readJson,
+  withErrorResponses,
 } from '../endpoint.ts'
 import type { Unstamped } from '../events/run-text.ts'
 import type { EventSink } from '../events/sse.ts'
@@ -76,7 +76,7 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
     }
   }
 
-  const answer = answerErrors(deps, answerRun)
+  const answer = withErrorResponses(deps, answerRun)
   return new Hono().post('/api/v1/operator/runs', answer).post('/api/v1/operator/agents/:agent/runs', answer)
 }
 

@@ -10,7 +10,7 @@ import type { ThreadKey } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { OwnerLimit, WebDeps } from '../endpoint.ts'
-import { agentPaths, answerErrors, createOwnerLimit, readAddressedAgent } from '../endpoint.ts'
+import { agentPaths, createOwnerLimit, readAddressedAgent, withErrorResponses } from '../endpoint.ts'
 import type { EventSink } from '../events/sse.ts'
 import { streamEvents } from '../events/sse.ts'
 import { listOpenInterrupts } from '../requirements/interrupts.ts'
@@ -29,11 +29,11 @@ export function createFollowRoutes(deps: WebDeps): Hono {
   for (const base of agentPaths) {
     routes.get(
       `${base}/runs/:run/events`,
-      answerErrors(deps, c => answerRun(c, deps, acquireStream)),
+      withErrorResponses(deps, c => answerRun(c, deps, acquireStream)),
     )
     routes.get(
       `${base}/threads/:thread/events`,
-      answerErrors(deps, c => answerThread(c, deps, acquireStream)),
+      withErrorResponses(deps, c => answerThread(c, deps, acquireStream)),
     )
   }
   return routes

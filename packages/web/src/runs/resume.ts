@@ -40,7 +40,7 @@ export async function decideInterrupts(
   request: RequestedRun,
   decisionDeps: DecisionDeps,
 ): Promise<DecidedInterrupts> {
-  let decision = nothingDecided
+  let decision = noDecisions
   for (const entry of resume) {
     const entryDecision = await decideInterrupt(
       entry,
@@ -63,7 +63,7 @@ export async function decideInterrupts(
 const [newTaskOptions, laterTaskOptions] = [{ isNew: true }, { reopens: true }] as const
 
 /** The result of a run without decisions. */
-export const nothingDecided: DecidedInterrupts = {
+export const noDecisions: DecidedInterrupts = {
   watchedTurn: undefined,
   answers: [],
   closedQuestion: undefined,
@@ -72,7 +72,7 @@ export const nothingDecided: DecidedInterrupts = {
   isAsking: false,
 }
 const unknownInterrupt: DecidedInterrupts = {
-  ...nothingDecided,
+  ...noDecisions,
   warnings: ['an interrupt that is not open was not decided'],
 }
 
@@ -97,12 +97,12 @@ async function decideInterrupt(
   const unknownMember = findUnknownMember(entry)
   if (unknownMember !== undefined) {
     return {
-      ...nothingDecided,
+      ...noDecisions,
       warnings: [`an approval with "${unknownMember}" was not taken: only yes or no is asked for`],
     }
   }
   const rememberScope = readRememberScope(entry, requirement)
-  if (typeof rememberScope === 'string') return { ...nothingDecided, warnings: [rememberScope] }
+  if (typeof rememberScope === 'string') return { ...noDecisions, warnings: [rememberScope] }
   const outcome = isApproval(entry) ? 'granted' : 'declined'
   const resolver = { method: 'web', subject: request.owner.subject }
   const run = { owner: request.owner.owner, id: request.input.runId }
@@ -113,7 +113,7 @@ async function decideInterrupt(
   const resolution = await deps.gateway.decisions.resolveRequirement(decision, randomHex(deps.gateway.system, 8))
   if (resolution.outcome === 'refused' && resolution.reason === 'taken' && !request.hasBegun) throw new RepeatedRun()
   if (resolution.outcome === 'refused') return unknownInterrupt
-  return { ...nothingDecided, watchedTurn: { message: resolution.message, task: run } }
+  return { ...noDecisions, watchedTurn: { message: resolution.message, task: run } }
 }
 
 /** Returns the name of a member that an approval has and its schema has not. An approval without that member would not be the person's decision. */
@@ -144,8 +144,7 @@ async function followOperatorDecision(
   { deps: { gateway }, recentEntries }: DecisionDeps,
 ): Promise<DecidedInterrupts> {
   if (requirement.agent !== agent || !wasRequested(requirement.id, recentEntries)) return unknownInterrupt
-  if (requirement.status === 'open')
-    return { ...nothingDecided, warnings: ['an operator decides that'], isAsking: true }
+  if (requirement.status === 'open') return { ...noDecisions, warnings: ['an operator decides that'], isAsking: true }
   // If the deadline has passed, this request ends the requirement at once, without waiting for the worker.
   const isOverdue = requirement.status === 'expired' && requirement.resolvedAt === undefined
   if (isOverdue) await gateway.decisions.endOverdue(requirement.id, randomHex(gateway.system, 8))
@@ -153,7 +152,7 @@ async function followOperatorDecision(
   const state = causedMessage && (await gateway.store.findMessage(`#${causedMessage.message}`))?.state
   const isAnswered = state !== 'received' && state !== 'working'
   return {
-    ...nothingDecided,
+    ...noDecisions,
     isAsking: true,
     followingTurn: causedMessage && !isAnswered ? { message: causedMessage.message, task: undefined } : undefined,
   }
@@ -186,9 +185,9 @@ async function answerQuestion(
     return unknownInterrupt
   if (status === 'cancelled') {
     const isOpen = isRequirement(lastAnswer) && !(await isQuestionClosed(records, owner.owner, interruptId))
-    return isOpen ? { ...nothingDecided, closedQuestion: interruptId, isAsking: true } : unknownInterrupt
+    return isOpen ? { ...noDecisions, closedQuestion: interruptId, isAsking: true } : unknownInterrupt
   }
   if (status !== 'resolved' || (await isQuestionClosed(records, owner.owner, interruptId))) return unknownInterrupt
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload ?? '')
-  return { ...nothingDecided, answers: [text] }
+  return { ...noDecisions, answers: [text] }
 }

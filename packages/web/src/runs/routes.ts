@@ -15,11 +15,11 @@ import type { OwnerLimit, WebDeps } from '../endpoint.ts'
 import {
   acceptsStream,
   agentPaths,
-  answerErrors,
   createOwnerLimit,
   RepeatedRun,
   readAddressedAgent,
   readJson,
+  withErrorResponses,
 } from '../endpoint.ts'
 import type { ChatState } from '../events/chat-state.ts'
 import { isRequirement } from '../history/show-history.ts'
@@ -40,7 +40,7 @@ import { proofOf } from '../verify.ts'
 import { announceRun } from './follow.ts'
 import type { WatchedTurn } from './follow-turn.ts'
 import type { DecidedInterrupts } from './resume.ts'
-import { decideInterrupts, nothingDecided } from './resume.ts'
+import { decideInterrupts, noDecisions } from './resume.ts'
 import { createFinalSnapshot, createSnapshots } from './snapshots.ts'
 import type { StartedRun } from './started-run.ts'
 import { streamRun } from './stream-run.ts'
@@ -49,8 +49,8 @@ import { streamRun } from './stream-run.ts'
 export function createRunRoutes(deps: WebDeps): Hono {
   const acquireRun = createOwnerLimit(deps.config.limits.runs_per_owner)
   const routes = new Hono()
-  const run = answerErrors(deps, c => answerRun(c, deps, acquireRun))
-  const cancel = answerErrors(deps, c => answerCancel(c, deps))
+  const run = withErrorResponses(deps, c => handleRun(c, deps, acquireRun))
+  const cancel = withErrorResponses(deps, c => handleCancel(c, deps))
   for (const base of agentPaths) {
     routes.post(`${base}/runs`, run)
     routes.post(`${base}/runs/:run/cancel`, cancel)
@@ -59,37 +59,44 @@ export function createRunRoutes(deps: WebDeps): Hono {
 }
 
 /** Answers a request for a run. Refusals are recorded for the operator's list. */
-async function answerRun(c: Context, deps: WebDeps, acquireRun: OwnerLimit): Promise<Response> {
+async function handleRun(context: Context, deps: WebDeps, acquireRun: OwnerLimit): Promise<Response> {
   const steps = createIntakeSteps(deps.gateway.system)
   try {
-    return await openRun(c, { deps, acquireRun, steps })
+    return await openRun(context, { deps, acquireRun, steps })
   } catch (error) {
-    const context = contextOf(c, steps)
-    if (!(error instanceof RepeatedRun) && !hasRefusal(c.req.raw))
-      recordRefusal(error, 'web', { ...deps.gateway, ...context })
+    const refusalContext = createRefusalContext(context, steps)
+    if (!(error instanceof RepeatedRun) && !hasRefusal(context.req.raw))
+      recordRefusal(error, 'web', { ...deps.gateway, ...refusalContext })
     throw error
   }
 }
 
 async function openRun(
-  c: Context,
+  context: Context,
   { deps, acquireRun, steps }: { readonly deps: WebDeps; readonly acquireRun: OwnerLimit; readonly steps: IntakeSteps },
 ): Promise<Response> {
-  const subject = readClaimedSubject(c.req.raw.headers)
-  steps.recordClaims({ agent: c.req.param('agent'), ...(subject !== undefined && { claimed_sender: subject }) })
+  const subject = readClaimedSubject(context.req.raw.headers)
+  steps.recordClaims({ agent: context.req.param('agent'), ...(subject !== undefined && { claimed_sender: subject }) })
   const startedAt = steps.now()
-  const owner = await deps.verifyOwner(c.req.raw)
+  const owner = await deps.verifyOwner(context.req.raw)
   recordCallerProof(steps, startedAt, { proof: proofOf(owner), usedKey: owner.usedKey })
   steps.recordClaims({ claimed_sender: owner.address })
-  const agent = readAddressedAgent(c.req.param('agent'), deps)
-  if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
+  const agent = readAddressedAgent(context.req.param('agent'), deps)
+  if (!acceptsStream(context.req.header('accept'))) return new Response(null, { status: 406 })
   // The run is counted before its body is read, because many slow senders would fill the memory.
   const releaseRun = acquireRun(owner.owner)
   try {
-    const document = await readJson(c, deps, 'run')
+    const document = await readJson(context, deps, 'run')
     const { input, warnings } = await readRunInput(document)
     steps.recordClaims({ agent, peer_id: input.runId })
-    const request: RequestedRun = { owner, agent, input, document, steps, context: contextOf(c, steps) }
+    const request: RequestedRun = {
+      owner,
+      agent,
+      input,
+      document,
+      steps,
+      context: createRefusalContext(context, steps),
+    }
     const startedRun = await startRun(request, deps)
     if (startedRun.watchedTurn) announceRun(request, startedRun.watchedTurn.message, deps)
     const allWarnings = [...warnings, ...startedRun.warnings]
@@ -106,17 +113,23 @@ async function openRun(
   }
 }
 
-function contextOf(c: Context, steps: IntakeSteps): RefusalContext {
+function createRefusalContext(context: Context, steps: IntakeSteps): RefusalContext {
   const endpoint = 'POST /api/v1/agent/runs'
-  return { from: peerAddress(c.env), endpoint, statusOf: problemStatusOf, request: c.req.raw, ...steps.claims() }
+  return {
+    from: peerAddress(context.env),
+    endpoint,
+    statusOf: problemStatusOf,
+    request: context.req.raw,
+    ...steps.claims(),
+  }
 }
 
-/** Cancels a run, which ends as cancelled. The gateway drops a later answer. */
-async function answerCancel(c: Context, { verifyOwner, gateway }: WebDeps): Promise<Response> {
-  const { owner } = await verifyOwner(c.req.raw, 'cancel')
-  const key = { owner, id: c.req.param('run') ?? '' }
+/** Cancels a run, which ends as canceled. The gateway drops a later answer. */
+async function handleCancel(context: Context, { verifyOwner, gateway }: WebDeps): Promise<Response> {
+  const { owner } = await verifyOwner(context.req.raw, 'cancel')
+  const key = { owner, id: context.req.param('run') ?? '' }
   if (!(await gateway.store.findTask(key))) throw new Rejection('no_recipient', 'Cannot cancel: there is no such run')
-  return c.json({ cancelled: await gateway.store.cancelTask(key) })
+  return context.json({ cancelled: await gateway.store.cancelTask(key) })
 }
 
 /**
@@ -129,7 +142,7 @@ async function startRun(request: RequestedRun, deps: WebDeps): Promise<StartedRu
   const decidedInterrupts =
     news.resume.length > 0
       ? await decideInterrupts(news.resume, request, { deps, recentEntries: entries })
-      : nothingDecided
+      : noDecisions
   const closedQuestion = await resolveClosedQuestion(decidedInterrupts.closedQuestion, request, deps)
   const isDeciding = decidedInterrupts.watchedTurn !== undefined || closedQuestion !== undefined
   const start = await describeStart({ ...resolvedRun, request, decidedInterrupts, isDeciding }, deps)

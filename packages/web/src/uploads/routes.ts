@@ -13,7 +13,7 @@ import { locateStoredFile, parseStoredPath, readStoredFile, showLocation } from 
 import type { ObjectLocation } from '../attachments/signed-url.ts'
 import { parseSignedUrl, readObjectLocation } from '../attachments/signed-url.ts'
 import type { OwnerLimit, WebDeps } from '../endpoint.ts'
-import { answerErrors, answerOwner, createOwnerLimit, maxThreadBytes, noStore } from '../endpoint.ts'
+import { answerOwner, createOwnerLimit, maxThreadBytes, noStore, withErrorResponses } from '../endpoint.ts'
 import { findWebConversation } from '../threads/web-threads.ts'
 import type { WebOwner } from '../verify.ts'
 import { readUploadForm } from './read-form.ts'
@@ -33,13 +33,13 @@ export function createAttachmentRoutes(deps: WebDeps): Hono {
   return new Hono()
     .post(
       '/api/v1/agent/attachments',
-      answerErrors(deps, c => answerUpload(c, acquireUpload, deps)),
+      withErrorResponses(deps, c => answerUpload(c, acquireUpload, deps)),
     )
     .get('/api/v1/agent/attachments/signed-url', answerOwner(deps, signAttachment))
     .delete('/api/v1/agent/attachments', answerOwner(deps, deleteAttachment))
     .get(
       '/storage/v1/object/sign/*',
-      answerErrors(deps, c => answerBytes(c, downloadSemaphore, deps)),
+      withErrorResponses(deps, c => answerBytes(c, downloadSemaphore, deps)),
     )
 }
 

@@ -8,7 +8,7 @@ export const ownRunSecret: string = randomBytes(32).toString('base64url')
 export const runProofPath = '/operator/proof'
 
 interface RunChallenge {
-  /** A random value of the command, 32 bytes in base64url. */
+  /** A random value that the command has chosen, 32 bytes in base64url. */
   readonly nonce: string
   /** The address in the run file, so that another gateway cannot answer the challenge. */
   readonly url: string
@@ -23,16 +23,10 @@ export function proveRun(secret: string, { nonce, url }: RunChallenge): string {
 const proofTimeoutMs = 10_000
 
 /** Requests the proof of the program at an address. Returns false if the program has no proof, or does not answer in time. */
-export async function isProvenRun({
-  url,
-  secret,
-}: {
-  readonly url: string
-  readonly secret: string
-}): Promise<boolean> {
+export async function verifyRun({ url, secret }: { readonly url: string; readonly secret: string }): Promise<boolean> {
   const nonce = randomBytes(32).toString('base64url')
-  const address = `${url}${runProofPath}?${new URLSearchParams({ nonce })}`
-  const proofText = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(proofTimeoutMs) })
+  const proofUrl = `${url}${runProofPath}?${new URLSearchParams({ nonce })}`
+  const proofText = await fetch(proofUrl, { redirect: 'manual', signal: AbortSignal.timeout(proofTimeoutMs) })
     .then(response => response.text())
     .catch(() => '')
   const { proof } = (parseIfJson(proofText) ?? {}) as { readonly proof?: unknown }

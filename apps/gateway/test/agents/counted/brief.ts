@@ -1,4 +1,4 @@
-// Gives the shortest possible answer.
+// The agent of throughput measurements. Its answer costs as little as possible, so the measurement shows the gateway.
 import type { Agent } from '@postern/pipeline'
 import { countTurn } from './turns.ts'
 

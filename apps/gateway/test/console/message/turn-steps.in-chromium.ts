@@ -3,14 +3,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
+import { openModelServer, replyWith, respondWithToolCall } from '@postern/agents/test-model-server'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ConsoleGateway, ConsolePage } from '../console-gateway.ts'
 import { openConsoleGateway } from '../console-gateway.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-steps-'))
-const script = [call('ask_hook', {}, 'id-1'), call('fall', {}, 'id-2'), replyWith('Both are done.')]
+const script = [
+  respondWithToolCall('ask_hook', {}, 'id-1'),
+  respondWithToolCall('fall', {}, 'id-2'),
+  replyWith('Both are done.'),
+]
 let model: ModelServer
 let gateway: ConsoleGateway
 let openedPage: ConsolePage

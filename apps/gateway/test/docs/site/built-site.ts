@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const dist = fileURLToPath(new URL('../../../../../docs/.vitepress/dist', import.meta.url))
-const types: Readonly<Record<string, string>> = {
+const siteFolder = fileURLToPath(new URL('../../../../../docs/.vitepress/dist', import.meta.url))
+const contentTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
   '.css': 'text/css',
@@ -19,28 +19,28 @@ const types: Readonly<Record<string, string>> = {
 
 /** Returns the paths of the built pages from the root of the site, such as `guides/tools.html`. */
 export function listBuiltPages(): readonly string[] {
-  return globSync('**/*.html', { cwd: dist })
+  return globSync('**/*.html', { cwd: siteFolder })
     .map(path => path.replaceAll('\\', '/'))
     .filter(path => path !== '404.html')
     .sort()
 }
 
 export function readBuiltFile(path: string): string {
-  return readFileSync(join(dist, path), 'utf8')
+  return readFileSync(join(siteFolder, path), 'utf8')
 }
 
 export function listBuiltFiles(): ReadonlySet<string> {
-  return new Set(globSync('**/*.*', { cwd: dist }).map(path => path.replaceAll('\\', '/')))
+  return new Set(globSync('**/*.*', { cwd: siteFolder }).map(path => path.replaceAll('\\', '/')))
 }
 
-/** Serves the site like any web server without special settings. */
+/** Serves the site without special settings, because readers may host it on any static server. */
 export async function serveBuiltSite(): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x')
     const path = pathname.endsWith('/') ? `${pathname}index.html` : pathname
     try {
-      const bytes = readFileSync(join(dist, path))
-      response.setHeader('content-type', types[extname(path)] ?? 'text/plain; charset=utf-8').end(bytes)
+      const bytes = readFileSync(join(siteFolder, path))
+      response.setHeader('content-type', contentTypes[extname(path)] ?? 'text/plain; charset=utf-8').end(bytes)
     } catch {
       response.writeHead(404).end()
     }

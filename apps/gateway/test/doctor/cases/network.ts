@@ -3,13 +3,13 @@ import { createServer } from 'node:net'
 import { openDoctorBench, ownHost, serve, serveHttp } from '../setup/bench.ts'
 import type { Cases } from '../setup/case.ts'
 import { examine } from '../setup/case.ts'
-import { askPublic, openPublic } from '../setup/public-gateway.ts'
+import { checkPublicGateway, openPublicGateway } from '../setup/public-gateway.ts'
 
 const publicAddress = '203.0.113.5'
 
 /** Examines our host with these records. */
 async function examineRecords(id: string, records: object, ports: Readonly<Record<string, number>> = {}) {
-  const { dns } = (await openPublic()).test.simulation
+  const { dns } = (await openPublicGateway()).gateway.simulation
   const recordsBefore = dns.find(ownHost)
   dns.set(ownHost, records)
   return examine(id, openDoctorBench({ dns: dns.address, ports })).finally(() => dns.set(ownHost, recordsBefore ?? {}))
@@ -51,37 +51,45 @@ export const networkCases: Cases = {
     },
   },
   'network.origin': {
-    fails: { examine: () => askPublic('network.origin', { hides: /healthz/ }), says: '/healthz answers 404' },
-    holds: { examine: () => askPublic('network.origin'), says: 'reaches a gateway' },
+    fails: {
+      examine: () => checkPublicGateway('network.origin', { hiddenPaths: /healthz/ }),
+      says: '/healthz answers 404',
+    },
+    holds: { examine: () => checkPublicGateway('network.origin'), says: 'reaches a gateway' },
   },
   'network.same_gateway': {
     fails: {
-      examine: () => askPublic('network.same_gateway', { hides: /postern-visit/ }),
+      examine: () => checkPublicGateway('network.same_gateway', { hiddenPaths: /postern-visit/ }),
       says: 'does not reach this',
     },
-    holds: { examine: () => askPublic('network.same_gateway'), says: 'reaches this gateway' },
+    holds: { examine: () => checkPublicGateway('network.same_gateway'), says: 'reaches this gateway' },
   },
   'network.client_address': {
     fails: {
-      examine: () => askPublic('network.client_address', { changeHeaders: headers => headers }),
+      examine: () => checkPublicGateway('network.client_address', { changeHeaders: headers => headers }),
       says: 'clients can choose their own address',
     },
-    holds: { examine: () => askPublic('network.client_address'), says: 'takes 203.0.113.7 for the client' },
+    holds: { examine: () => checkPublicGateway('network.client_address'), says: 'takes 203.0.113.7 for the client' },
   },
   'network.host_header': {
     fails: {
       examine: () =>
-        askPublic('network.host_header', { changeHeaders: headers => ({ ...headers, host: '127.0.0.1:8787' }) }),
+        checkPublicGateway('network.host_header', {
+          changeHeaders: headers => ({ ...headers, host: '127.0.0.1:8787' }),
+        }),
       says: 'changes the Host field of requests to 127.0.0.1:8787',
     },
-    holds: { examine: () => askPublic('network.host_header'), says: 'passes the name agents.test on' },
+    holds: { examine: () => checkPublicGateway('network.host_header'), says: 'passes the name agents.test on' },
   },
   'network.body_size': {
-    fails: { examine: () => askPublic('network.body_size', { maxBodyBytes: 1024 * 1024 }), says: 'does not pass on' },
-    holds: { examine: () => askPublic('network.body_size'), says: 'bodies of 1.5 MB' },
+    fails: {
+      examine: () => checkPublicGateway('network.body_size', { maxBodyBytes: 1024 * 1024 }),
+      says: 'does not pass on',
+    },
+    holds: { examine: () => checkPublicGateway('network.body_size'), says: 'bodies of 1.5 MB' },
   },
   'network.streaming': {
-    fails: { examine: () => askPublic('network.streaming', { isBuffering: true }), says: 'buffers streams' },
-    holds: { examine: () => askPublic('network.streaming'), says: 'as they come' },
+    fails: { examine: () => checkPublicGateway('network.streaming', { isBuffering: true }), says: 'buffers streams' },
+    holds: { examine: () => checkPublicGateway('network.streaming'), says: 'as they come' },
   },
 }

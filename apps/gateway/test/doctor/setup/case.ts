@@ -29,7 +29,7 @@ export function expectFault(outcomes: readonly CheckOutcome[], says: string | Re
   expect(outcome ?? outcomes).toMatchObject({ fix: expect.stringMatching(/\S/) })
 }
 
-export function expectContent(outcomes: readonly CheckOutcome[], says: string | RegExp): void {
+export function expectPass(outcomes: readonly CheckOutcome[], says: string | RegExp): void {
   expect(outcomes.map(({ verdict }) => verdict)).toEqual(outcomes.map(() => 'ok'))
   expect(outcomes.map(({ message }) => message).join('\n')).toMatch(says)
 }

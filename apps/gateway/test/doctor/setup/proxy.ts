@@ -1,14 +1,14 @@
-// Runs a reverse proxy with good or bad habits.
+// Runs a reverse proxy with good or bad faults.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** The configuration of a proxy in front of the gateway, good or bad. */
-export interface ProxyHabits {
+export interface ProxyFaults {
   /** Changes the header fields of a request. Absent for a proxy that adds the client to `X-Forwarded-For`. */
   changeHeaders?(headers: IncomingHttpHeaders): IncomingHttpHeaders
   /** Matches the paths that the proxy itself answers, with 404. */
-  readonly hides?: RegExp
+  readonly hiddenPaths?: RegExp
   /** Answers a path itself, or returns undefined to pass the request on. */
   answer?(url: string): { readonly status: number; readonly body?: string } | undefined
   /** The largest body in bytes; the proxy refuses larger ones with 413. */
@@ -23,8 +23,8 @@ export interface TestProxy {
   readonly port: number
   /** Sets the address that it passes requests on to. */
   setTarget(url: string): void
-  /** Sets its habits for all later requests. */
-  behave(habits: ProxyHabits): void
+  /** Sets its faults for all later requests. */
+  setFaults(faults: ProxyFaults): void
   close(): Promise<void>
 }
 
@@ -36,9 +36,9 @@ const forward = (headers: IncomingHttpHeaders) => ({
 /** Opens a reverse proxy that would end TLS, but without the TLS. */
 export async function openProxy(): Promise<TestProxy> {
   let target = ''
-  let habits: ProxyHabits = {}
+  let faults: ProxyFaults = {}
   const server = createServer((incoming, outgoing) => {
-    void pass(incoming, outgoing, { target, habits }).catch(() => outgoing.destroy())
+    void pass(incoming, outgoing, { target, faults }).catch(() => outgoing.destroy())
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -46,8 +46,8 @@ export async function openProxy(): Promise<TestProxy> {
     setTarget(url) {
       target = url
     },
-    behave(newHabits) {
-      habits = newHabits
+    setFaults(newHabits) {
+      faults = newHabits
     },
     close: () => new Promise<void>(resolve => server.close(() => resolve()).closeAllConnections()),
   }
@@ -55,26 +55,26 @@ export async function openProxy(): Promise<TestProxy> {
 
 interface Passing {
   readonly target: string
-  readonly habits: ProxyHabits
+  readonly faults: ProxyFaults
 }
 
-async function pass(incoming: IncomingMessage, outgoing: ServerResponse, { target, habits }: Passing): Promise<void> {
+async function pass(incoming: IncomingMessage, outgoing: ServerResponse, { target, faults }: Passing): Promise<void> {
   const { url = '/', method = 'GET' } = incoming
   const body = await readAll(incoming)
-  const ownResponse = habits.answer?.(url)
+  const ownResponse = faults.answer?.(url)
   if (ownResponse)
     return void outgoing.writeHead(ownResponse.status, { 'content-type': 'application/json' }).end(ownResponse.body)
-  if (habits.hides?.test(url)) return void outgoing.writeHead(404).end()
-  if (body.length > (habits.maxBodyBytes ?? Number.POSITIVE_INFINITY)) return void outgoing.writeHead(413).end()
-  const headers = (habits.changeHeaders ?? forward)(incoming.headers)
+  if (faults.hiddenPaths?.test(url)) return void outgoing.writeHead(404).end()
+  if (body.length > (faults.maxBodyBytes ?? Number.POSITIVE_INFINITY)) return void outgoing.writeHead(413).end()
+  const headers = (faults.changeHeaders ?? forward)(incoming.headers)
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const askedRequest = request(`${target}${url}`, { method, headers, agent: false }, resolve)
     askedRequest.once('error', reject)
     askedRequest.end(body)
   })
-  const responseHeaders = { ...answer.headers, ...habits.answerHeaders }
+  const responseHeaders = { ...answer.headers, ...faults.answerHeaders }
   const presentHeaders = Object.entries(responseHeaders).filter(([, value]) => value !== undefined)
-  const bufferedBody = habits.isBuffering ? await readAll(answer) : undefined
+  const bufferedBody = faults.isBuffering ? await readAll(answer) : undefined
   outgoing.writeHead(answer.statusCode ?? 502, Object.fromEntries(presentHeaders) as IncomingHttpHeaders)
   if (bufferedBody) outgoing.end(bufferedBody)
   else answer.pipe(outgoing)

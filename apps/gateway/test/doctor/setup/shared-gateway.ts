@@ -11,13 +11,13 @@ import { openTestGateway, operatorToken } from '../../setup/gateway.ts'
 
 let pendingGateway: Promise<TestGateway> | undefined
 
-/** Opens the one running gateway of a test file; `closeShared` ends it. */
+/** Opens the one running gateway of a test file; `closeSharedGateway` ends it. */
 export function openShared(): Promise<TestGateway> {
   pendingGateway ??= openTestGateway()
   return pendingGateway
 }
 
-export async function closeShared(): Promise<void> {
+export async function closeSharedGateway(): Promise<void> {
   await (await pendingGateway)?.close()
   pendingGateway = undefined
 }

@@ -75,7 +75,7 @@ function renew(json: unknown, random: Random, { ids, seeds, now }: CaseContext):
     if (value === '{mail}') return mail().toString('latin1')
     if (value === '{mail64}') return mail().toString('base64')
     return value
-      .replaceAll('{new}', () => `n${random.int(2 ** 31)}`)
+      .replaceAll('{new}', () => `n${random.integerBelow(2 ** 31)}`)
       .replaceAll('{known}', existingId)
       .replaceAll('{now}', () => new Date(now).toISOString())
   })

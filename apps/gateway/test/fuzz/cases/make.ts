@@ -24,13 +24,13 @@ function makeGrpcCase({ name, seeds }: GrpcEndpoint, random: Random, { ids }: Ca
   const credential: CredentialName = random.chance(0.9) ? 'a2a' : 'none'
   const head = Buffer.alloc(5)
   head[0] = random.chance(0.03) ? 1 : 0
-  head.writeUInt32BE(random.chance(0.05) ? random.int(2 ** 31) : bytes.length, 1)
+  head.writeUInt32BE(random.chance(0.05) ? random.integerBelow(2 ** 31) : bytes.length, 1)
   const headers = { 'a2a-version': random.chance(0.95) ? '1.0' : 'x' }
   return { kind: 'grpc', endpoint: name, credential, headers, body: Buffer.concat([head, bytes]) }
 }
 
 function changeField([fieldNumber, value]: WireField, random: Random, ids: readonly string[]): WireField {
-  const seedNumber = random.chance(0.05) ? random.int(20) + 1 : fieldNumber
+  const seedNumber = random.chance(0.05) ? random.integerBelow(20) + 1 : fieldNumber
   if (Array.isArray(value)) return [seedNumber, value.map(field => changeField(field as WireField, random, ids))]
   if (random.chance(0.8)) return [seedNumber, value]
   if (typeof value === 'number') return [seedNumber, random.pick([0, 1, 2 ** 31 - 1, 2 ** 32 - 1, 99])]

@@ -35,26 +35,26 @@ const oddPieces: readonly string[] = [
 
 type Change = (bytes: Buffer, random: Random) => Buffer
 
-const cutAt = (bytes: Buffer, random: Random) => random.int(bytes.length + 1)
+const cutAt = (bytes: Buffer, random: Random) => random.integerBelow(bytes.length + 1)
 const insert = (bytes: Buffer, position: number, chunk: Buffer) =>
   Buffer.concat([bytes.subarray(0, position), chunk, bytes.subarray(position)])
 
 function takeSlice(bytes: Buffer, random: Random): Buffer {
   const from = cutAt(bytes, random)
-  return bytes.subarray(from, from + 1 + random.int(64))
+  return bytes.subarray(from, from + 1 + random.integerBelow(64))
 }
 
 const changes: readonly Change[] = [
   (bytes, random) => {
     const flipped = Buffer.from(bytes)
-    const position = random.int(Math.max(1, flipped.length))
-    if (flipped.length > 0) flipped[position] = (flipped[position] ?? 0) ^ (1 << random.int(8))
+    const position = random.integerBelow(Math.max(1, flipped.length))
+    if (flipped.length > 0) flipped[position] = (flipped[position] ?? 0) ^ (1 << random.integerBelow(8))
     return flipped
   },
   (bytes, random) => bytes.subarray(0, cutAt(bytes, random)),
   (bytes, random) => {
     const position = cutAt(bytes, random)
-    return Buffer.concat([bytes.subarray(0, position), bytes.subarray(position + 1 + random.int(64))])
+    return Buffer.concat([bytes.subarray(0, position), bytes.subarray(position + 1 + random.integerBelow(64))])
   },
   (bytes, random) => insert(bytes, cutAt(bytes, random), takeSlice(bytes, random)),
   (bytes, random) => {
@@ -71,7 +71,7 @@ const changes: readonly Change[] = [
 /** Returns the bytes after one to four changes. */
 export function mutateBytes(bytes: Buffer, random: Random): Buffer {
   let changedBytes = bytes
-  for (let remainingCount = 1 + random.int(4); remainingCount > 0; remainingCount -= 1)
+  for (let remainingCount = 1 + random.integerBelow(4); remainingCount > 0; remainingCount -= 1)
     changedBytes = random.pick(changes)(changedBytes, random)
   return changedBytes
 }

@@ -83,7 +83,9 @@ export function changeHeaders(
 ): RequestHeader {
   const remainingHeaders = Object.entries(ownHeaders).filter(() => !random.chance(0.02))
   const typed = random.chance(0.08) ? replace(remainingHeaders, ['content-type', random.pick(types)]) : remainingHeaders
-  const furtherFields = Array.from({ length: random.chance(0.2) ? 1 + random.int(3) : 0 }, () => makeField(random))
+  const furtherFields = Array.from({ length: random.chance(0.2) ? 1 + random.integerBelow(3) : 0 }, () =>
+    makeField(random),
+  )
   const { framing, isCut } = makeFraming(length, random)
   return { headers: [...typed, ...furtherFields, ...framing], isCut }
 }

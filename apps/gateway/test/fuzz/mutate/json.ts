@@ -80,7 +80,7 @@ function listSpots(parent: unknown): readonly Spot[] {
 export function mutateJson(value: unknown, random: Random): string {
   const root = { root: structuredClone(value) }
   const holes = createHoles()
-  for (let remainingCount = 1 + random.int(3); remainingCount > 0; remainingCount -= 1) {
+  for (let remainingCount = 1 + random.integerBelow(3); remainingCount > 0; remainingCount -= 1) {
     const spots = listSpots(root)
     if (spots.length === 0) break
     // A change of the whole value counts like a change of any other position.

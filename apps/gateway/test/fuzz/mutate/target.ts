@@ -50,7 +50,7 @@ function fill(random: Random, ids: readonly string[]): string {
 
 /** Inserts a segment that does not belong there, or adds an odd value to the query. */
 export function mutateTarget(target: string, random: Random, ids: readonly string[]): string {
-  const position = 1 + random.int(target.length)
+  const position = 1 + random.integerBelow(target.length)
   if (random.chance(0.5)) return target.slice(0, position) + random.pick(oddPieces) + target.slice(position)
   if (target.includes('=')) return target.replace(/=[^&]*/, () => `=${fill(random, ids)}`)
   const name = random.pick(['id', 'limit', 'cursor', 'after', 'before', 'agent', 'thread', 'threadId', 'q', 'resource'])

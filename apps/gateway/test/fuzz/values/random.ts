@@ -1,9 +1,11 @@
-/** Provides repeatable random choices: the same seed gives the same run. */
+// Makes repeatable random values for the fuzzer.
+
+/** Random choices. The same seed gives the same run. */
 export interface Random {
   /** Returns an integer from 0 to `limit` - 1. */
-  int(limit: number): number
+  integerBelow(limit: number): number
   /** Returns true with this probability, 0 to 1. */
-  chance(share: number): boolean
+  chance(probability: number): boolean
   pick<Item>(items: readonly Item[]): Item
 }
 
@@ -16,13 +18,13 @@ export function createRandom(seed: number, index = 0): Random {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  const int = (limit: number) => Math.floor(next() * limit)
+  const integerBelow = (limit: number) => Math.floor(next() * limit)
   return {
-    int,
-    chance: share => next() < share,
+    integerBelow,
+    chance: probability => next() < probability,
     pick<Item>(items: readonly Item[]): Item {
       if (items.length === 0) throw new Error('nothing to pick from')
-      return items[int(items.length)] as Item
+      return items[integerBelow(items.length)] as Item
     },
   }
 }

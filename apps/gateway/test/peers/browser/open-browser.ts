@@ -1,9 +1,9 @@
-// Opens a browser that trusts the private network.
+// Opens a browser that ignores certificate errors, because the private network has its own certificate authority.
 import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
 import { chromium } from 'playwright-core'
 
-const flags = [
+const chromiumFlags = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -14,15 +14,15 @@ const flags = [
   '--disable-sync',
 ]
 
-/** Opens a new browser that accepts the private network's certificate authority. */
+/** Opens a new browser with an empty profile below `directory`. */
 export function openBrowser(
   executablePath: string,
   { directory, javaScriptEnabled }: { readonly directory: string; readonly javaScriptEnabled: boolean },
 ): Promise<BrowserContext> {
-  const userData = join(directory, `browser-${javaScriptEnabled}`)
-  return chromium.launchPersistentContext(userData, {
+  const userDataFolder = join(directory, `browser-${javaScriptEnabled}`)
+  return chromium.launchPersistentContext(userDataFolder, {
     executablePath,
-    args: flags,
+    args: chromiumFlags,
     ignoreHTTPSErrors: true,
     javaScriptEnabled,
   })

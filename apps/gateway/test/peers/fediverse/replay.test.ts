@@ -13,15 +13,16 @@ import { openGateway } from '../../../src/gateway.ts'
 import { createLog } from '../../../src/observe/log.ts'
 import type { CapturedRequest } from '../captured.ts'
 import { ourOrigin, snacHost } from '../names.ts'
-import { snacActors, snacFixtures } from './snac-fixtures.ts'
+import { snacActorPaths, snacFixtureFolder } from './snac-fixtures.ts'
 
 // These tests replay the requests that a real snac2 sent, with the clock set to the time when it sent them.
 
 type Captured = Omit<CapturedRequest, 'answer'>
 
-const readFixture = <Value>(name: string): Value => JSON.parse(readFileSync(join(snacFixtures, name), 'utf8')) as Value
-const names = readdirSync(snacFixtures).filter(name => /^\d\d-/.test(name))
-const actors = Object.entries(snacActors).map(([name, path]) => {
+const readFixture = <Value>(name: string): Value =>
+  JSON.parse(readFileSync(join(snacFixtureFolder, name), 'utf8')) as Value
+const names = readdirSync(snacFixtureFolder).filter(name => /^\d\d-/.test(name))
+const actors = Object.entries(snacActorPaths).map(([name, path]) => {
   return { path, answer: readFixture<CapturedRequest['answer']>(name) }
 })
 const webFinger = readFixture<CapturedRequest['answer']>('webfinger.json')

@@ -4,23 +4,23 @@ import sys
 import dkim
 import dns.resolver
 
-address, port = sys.argv[1:]
+dns_address, dns_port = sys.argv[1:]
 resolver = dns.resolver.Resolver(configure=False)
-resolver.nameservers = [address]
-resolver.port = int(port)
+resolver.nameservers = [dns_address]
+resolver.port = int(dns_port)
 dns.resolver.default_resolver = resolver
 
 mail = sys.stdin.buffer.read()
-signatures = [value for name, value in dkim.rfc822_parse(mail)[0] if name.lower() == b"dkim-signature"]
+signature_fields = [value for name, value in dkim.rfc822_parse(mail)[0] if name.lower() == b"dkim-signature"]
 
 
-def is_good(index):
+def is_valid(index):
     try:
         return dkim.DKIM(mail).verify(idx=index)
     except dkim.DKIMException:
         return False
 
 
-for index, signature in enumerate(signatures):
-    tags = dkim.util.parse_tag_value(signature)
-    print(tags[b"d"].decode(), tags[b"a"].decode(), is_good(index))
+for index, signature_field in enumerate(signature_fields):
+    tags = dkim.util.parse_tag_value(signature_field)
+    print(tags[b"d"].decode(), tags[b"a"].decode(), is_valid(index))

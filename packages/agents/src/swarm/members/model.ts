@@ -15,7 +15,7 @@ import type { ChatMessage, ImageOrNote } from '../../prompt/messages.ts'
 import { formatReceivedMessage } from '../../prompt/prompt.ts'
 import { recordModelRequest } from '../../rounds/model-request.ts'
 import type { Round } from '../../rounds/round.ts'
-import { readRefusalText, readRound, recordRound } from '../../rounds/round.ts'
+import { readRefusalText, readRound, toRecordChunks } from '../../rounds/round.ts'
 
 /** A model, and whether it sees images. */
 export interface MemberModel extends ConnectedModel {
@@ -61,7 +61,7 @@ export function createMemberModel({ endpoint, settings, seesImages }: MemberMode
     }
     const pieces = readRound(openCompletion(body, endpoint, time), options)
     const round = await readWholeRound(recordModelRequest(pieces, endpoint, context), onText)
-    for (const chunk of recordRound(round, endpoint)) turn.emit(chunk)
+    for (const chunk of toRecordChunks(round, endpoint)) turn.emit(chunk)
     if (round.finishReason === 'length' && round.calls.length > 0)
       throw new Error('The model was cut off while it called a tool')
     return round

@@ -12,7 +12,7 @@ import { Why } from './message/why.js'
 
 /** Shows a message that was refused or could not be accepted. The gateway has read nothing else of it. @param {{ id: string }} props */
 export function Refusal({ id }) {
-  // The list holds refusals below a given number, so the page below the next number starts with this one.
+  // The list returns refusals with smaller numbers than `after`, so `after: id + 1` begins with this refusal.
   const { answer, error } = useAnswer(withQuery('/operator/api/refusals', { limit: 1, after: Number(id) + 1 }))
   const refusal = readRows(answer, 'refusals')?.find(({ number }) => String(number) === id)
   useKeys({ u: () => navigateTo(linkTo('flow')) })
@@ -23,13 +23,21 @@ export function Refusal({ id }) {
       ${refusal && html`<${Channel} name=${refusal.via} /><${Badge} kind="bad">${refusal.code}<//><span class="grow"></span><span class="muted">${formatPreciseClock(refusal.at)}</span>`}
     </header>
     <div class="scroll">
-      ${refusal ? html`<${Shown} refusal=${refusal} />` : error ? html`<div class="page"><${Problem} error=${error} /></div>` : answer ? html`<${Empty} title="It is not remembered any more"><p>Only the newest refusals are kept.</p><//>` : html`<${Loading} />`}
+      ${renderState({ refusal, error, answer })}
     </div>
   `
 }
 
+/** Renders the refusal, or the state of the request for it. @param {{ refusal: any, error: any, answer: any }} state */
+function renderState({ refusal, error, answer }) {
+  if (refusal) return html`<${RefusalDetails} refusal=${refusal} />`
+  if (error) return html`<div class="page"><${Problem} error=${error} /></div>`
+  if (!answer) return html`<${Loading} />`
+  return html`<${Empty} title="This refusal has been deleted"><p>Only the newest refusals are kept.</p><//>`
+}
+
 /** @param {{ refusal: any }} props */
-function Shown({ refusal }) {
+function RefusalDetails({ refusal }) {
   const { number, at, via, from, code, reason, endpoint, status, claimed_sender, agent, peer_id } = refusal
   const { answer } = useAnswer(`/operator/api/why/r${number}`)
   const why = answer?.explanations?.[0]
@@ -58,7 +66,7 @@ function Shown({ refusal }) {
           </dl>
         </div>
       </section>
-      <p class="muted">Nothing else of it was kept: what is refused is not stored.</p>
+      <p class="muted">The gateway stores nothing else of a refused request.</p>
     </div>
   `
 }

@@ -27,7 +27,7 @@ export const eventOperation = defineOperation({
     kind: z.array(z.enum(changeKinds)).optional().describe('Only events of these kinds; default: all.'),
     after: z.string().max(100).optional().describe('Id of the last event that the reader saw.'),
   }),
-  media: {
+  mediaTypes: {
     'text/event-stream': z
       .string()
       .describe(

@@ -40,7 +40,7 @@ export const keyOperations = {
     method: 'GET',
     path: '/keys',
     // The call creates missing keys, so that the operator can publish them before the first start.
-    isReading: () => false,
+    isReadOnly: () => false,
     summary: 'Lists the public keys, the DNS records to publish, and the names of the secrets.',
     task: 'list keys',
     answer: keyListSchema,

@@ -6,5 +6,5 @@ export const addPruneCommand = declareCommand({
   description: 'delete messages, raw bytes, files and refusals that are older than "retention" keeps',
   options: { '--dry-run': 'only list what the command would delete' },
   hasJson: true,
-  load: async () => (await import('./view.ts')).prune,
+  load: async () => (await import('./view.ts')).pruneView,
 })

@@ -11,7 +11,7 @@ export const pruneOperation = defineOperation({
   id: 'prune',
   method: 'POST',
   path: '/prune',
-  isReading: body => isJsonObject(body) && body.dry_run === true,
+  isReadOnly: body => isJsonObject(body) && body.dry_run === true,
   summary:
     'Deletes messages, raw bytes, files and refusals that are older than `retention` keeps, or counts what it would delete.',
   task: 'prune',

@@ -1,9 +1,9 @@
-// Prints how much was deleted, or would be deleted, by its age.
+// Prints the number of deleted rows of each kind; with `--dry-run`, of rows that would be deleted.
 import { formatTable } from '../../terminal/text.ts'
 import { createOperationView } from '../operation-view.ts'
 import { pruneOperation } from './route.ts'
 
-export const prune = createOperationView(
+export const pruneView = createOperationView(
   pruneOperation,
   ({ dry_run, messages, unproven, raw, files, refused, bytes }) => {
     const rows = Object.entries({ messages, unproven, raw, files, refused })

@@ -27,7 +27,7 @@ export const replayOperations = {
     id: 'replayMessage',
     method: 'POST',
     path: '/messages/{id}/replay',
-    isReading: body => !isJsonObject(body) || body.commit !== true,
+    isReadOnly: body => !isJsonObject(body) || body.commit !== true,
     summary:
       'Runs a stored message through today’s code and returns the differences; sends nothing unless `commit` is set.',
     task: 'replay',
@@ -58,7 +58,7 @@ export const replayOperations = {
     id: 'replayMessages',
     method: 'POST',
     path: '/replay',
-    isReading: () => true,
+    isReadOnly: () => true,
     summary: 'Replays stored messages, newest first, one page at a time; sends nothing.',
     task: 'replay',
     body: {

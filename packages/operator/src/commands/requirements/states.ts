@@ -1,2 +1,2 @@
-// The states of requirements, as filters of lists name them.
+// The states by which the list of requirements can be filtered.
 export const requirementStates = ['open', 'granted', 'declined', 'expired'] as const

@@ -146,7 +146,7 @@ export const simulationOperations = {
       // Base64 makes files a third larger.
       maxBytes: Math.ceil(maxSentFileBytes * 1.34) + 1024 * 1024,
     },
-    media: {
+    mediaTypes: {
       'application/json': sentMessageSchema,
       'application/x-ndjson': z
         .string()

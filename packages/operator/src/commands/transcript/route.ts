@@ -47,15 +47,15 @@ export const transcriptOperations = {
     method: 'GET',
     path: '/transcript',
     // The first export of a conversation creates its thread and the positions of its entries.
-    isReading: () => false,
+    isReadOnly: () => false,
     summary: 'Exports a conversation in one of the formats of the transcript.',
     task: 'read transcript',
     query: z.object(threadQuery),
-    media: {
+    mediaTypes: {
       'application/json': z.object({ format: threadQuery.format, messages: z.array(exportedMessage) }),
       'application/x-ndjson': z.string().describe('One message a line; for a client that accepts this type.'),
     },
-    isExport: true,
+    isUnmasked: true,
     refusals: unknownThread,
   }),
   import: defineOperation({
@@ -82,7 +82,7 @@ export const transcriptOperations = {
     method: 'GET',
     path: '/transcript/views/{view}',
     // The first view of a conversation creates the positions of its entries, as an export does.
-    isReading: () => false,
+    isReadOnly: () => false,
     summary: 'Shows one view of a conversation, as a swarm’s message store does.',
     task: 'read view',
     parameters: z.object({ view: z.enum(viewNames) }),

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../../test/memory-store.ts'
-import { expectNeutralFailure, openSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
+import { expectNeutralFailure, neverAbortedSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
 import { runTurn } from '../../turn/turn.ts'
 import type { AgentCallAnswer, CallAgent } from './agent-call.ts'
 
@@ -24,7 +24,11 @@ describe('an agent that calls another', () => {
     const agent_chain = { hop: 2, max_hops: 5, is_final: false }
     const firstTurn = turn(1)
     const recipient_capabilities = { ...firstTurn.content.recipient_capabilities, agent_chain }
-    await runTurn({ ...firstTurn, content: { ...firstTurn.content, recipient_capabilities } }, turnContext, openSignal)
+    await runTurn(
+      { ...firstTurn, content: { ...firstTurn.content, recipient_capabilities } },
+      turnContext,
+      neverAbortedSignal,
+    )
     expect(answers).toEqual([answer])
     const [address, parts, options] = callAgent.mock.calls[0] ?? []
     expect([address, parts]).toEqual(['@robot@peer.test', [{ kind: 'text', mime: 'text/markdown', content: 'hello' }]])

@@ -27,23 +27,23 @@ export interface AttachmentBytes {
 export type PostOptions = Pick<AgentPost, 'visibility' | 'mentions' | 'subject' | 'via'>
 
 /**
- * The actions of an agent besides answering. Each becomes durable together with the answer, or not at all. For an impossible action the agent
- * gets a refusal, which the record of the turn also contains.
+ * The actions of an agent besides answering. Each becomes durable together with the answer, or not at all. If an action is
+ * impossible, the agent gets a refusal, which the record of the turn also contains.
  */
 export interface AgentActions {
   /** Publishes a post to the agent's followers. Returns the post's id, or a refusal. */
   post(content: string | readonly GivenPart[], options?: PostOptions): string | ActRefusal
   /**
    * Continues a conversation over its own channel without a message to answer: with a mail in its thread, a line of the chat, a post or a push.
-   * `thread` is its `thread_id`. Returns the reply's id, or a refusal.
+   * `threadId` is its `thread_id`. Returns the reply's id, or a refusal.
    */
-  reply(thread: string, content: string | readonly GivenPart[]): Promise<string | ActRefusal>
+  reply(threadId: string, content: string | readonly GivenPart[]): Promise<string | ActRefusal>
   /** Replaces an earlier response or post of this agent, by id. */
-  edit(response: string, content: string | readonly GivenPart[]): Promise<ActRefusal | undefined>
+  edit(responseId: string, content: string | readonly GivenPart[]): Promise<ActRefusal | undefined>
   /** Withdraws an earlier response or post. */
-  delete(response: string): Promise<ActRefusal | undefined>
+  delete(responseId: string): Promise<ActRefusal | undefined>
   /** Reacts to a message that this agent received, named by its id; default: the message that it is answering. */
-  react(reaction: Reaction, message?: string): Promise<ActRefusal | undefined>
+  react(reaction: Reaction, messageId?: string): Promise<ActRefusal | undefined>
 }
 
 export interface AgentContext<State = Json> extends AgentActions, AgentRequirements {
@@ -60,7 +60,7 @@ export interface AgentContext<State = Json> extends AgentActions, AgentRequireme
   readonly messageNumber?: number | undefined
   /**
    * Asks another agent, `@name@domain` or the URL of its A2A card, and waits for its answer. The call is one hop further along the chain of
-   * the message that is being answered. A string is one markdown text.
+   * the message that is being answered. A string is sent as one Markdown part.
    * The transcript stores the call before it is sent, and its outcome afterwards. @throws Rejection, Unavailable, Undeliverable, as `CallAgent`
    */
   call(address: string, content: string | readonly GivenPart[], options?: AgentAskOptions): Promise<AgentCallAnswer>

@@ -1,7 +1,7 @@
 import type { PartialResponse } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../../test/memory-store.ts'
-import { openSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
+import { neverAbortedSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
 import type { Agent, AgentAnswer, AgentChunk } from '../../ports/agent/agent.ts'
 import { runTurn } from '../turn.ts'
 
@@ -16,7 +16,7 @@ const streamChunks = (...chunks: readonly AgentChunk[]): Agent['handle'] =>
 async function runWatchedTurn(handle: Agent['handle']) {
   const { memory, turnContext } = openTurnBench(handle)
   const notify = vi.spyOn(memory.store, 'notify')
-  await runTurn(turn(1), turnContext, openSignal)
+  await runTurn(turn(1), turnContext, neverAbortedSignal)
   const watchedChunks = notify.mock.calls.flatMap(
     ([, notice]) => (notice as { readonly chunk?: PartialResponse }).chunk ?? [],
   )

@@ -28,10 +28,10 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
   const { signal } = clock
   try {
     const { hasBackground, fetchedParts } = needsFetching(turn, turnContext)
-      ? await clock.limit(fetchReferenced(turn, turnContext, signal))
+      ? await clock.waitWithinTime(fetchReferenced(turn, turnContext, signal))
       : { hasBackground: false, fetchedParts: turn.content.parts }
     const principal = turn.content.called_by?.on_behalf
-      ? await clock.limit(findRepresentedSender(turn, turnContext))
+      ? await clock.waitWithinTime(findRepresentedSender(turn, turnContext))
       : undefined
     const pendingPast = viewPast(hasBackground ? { ...turn, isFirst: false } : turn, turnContext, runningAgent, deps)
     const past = pendingPast instanceof Promise ? await pendingPast : pendingPast
@@ -56,7 +56,7 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
     }
     signal.throwIfAborted()
     deps.trace.recordCall(describeAgentInput(turn.content, fetchedParts, past), runningAgent.deadlineMs)
-    const rawAnswer = await clock.limit(run())
+    const rawAnswer = await clock.waitWithinTime(run())
     recordRawAnswer(rawAnswer, deps, onChunk)
     if (!rawAnswer && runningAgent.receives?.includes(message.kind ?? 'message') === false)
       deps.trace.recordNotReceived()

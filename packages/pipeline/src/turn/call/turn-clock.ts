@@ -2,14 +2,14 @@
 
 /**
  * Starts the clock of a turn. Its signal aborts after `deadlineMs`, or when one of `stopSignals` aborts. `AbortSignal.any` with `AbortSignal.timeout`
- * would do the same, but these two keep the turn and its answer in memory until the deadline, even if the agent finishes early.
+ * would do the same, but both would keep the turn and its answer in memory until the deadline, even if the agent finishes early.
  */
 export function startTurnClock(deadlineMs: number, stopSignals: readonly AbortSignal[]) {
   const controller = new AbortController()
-  const pendingRejects: ((reason: unknown) => void)[] = []
+  const rejectCallbacks: ((reason: unknown) => void)[] = []
   const abort = (reason: unknown) => {
     controller.abort(reason)
-    for (const rejectWork of pendingRejects) rejectWork(reason)
+    for (const rejectWork of rejectCallbacks) rejectWork(reason)
   }
   const onStop = ({ target }: Event) => abort((target as AbortSignal).reason)
   const timer = setTimeout(() => abort(new DOMException('the agent took too long', 'TimeoutError')), deadlineMs)
@@ -20,10 +20,10 @@ export function startTurnClock(deadlineMs: number, stopSignals: readonly AbortSi
   return {
     signal: controller.signal,
     /** Waits for `work` while there is time. @throws the reason of the signal when the time is over */
-    limit: <T>(work: Promise<T>) =>
+    waitWithinTime: <T>(work: Promise<T>) =>
       new Promise<T>((resolve, reject) => {
         work.then(resolve, reject)
-        pendingRejects.push(reject)
+        rejectCallbacks.push(reject)
         if (controller.signal.aborted) reject(controller.signal.reason)
       }),
     /** Stops the clock, which releases its references to the turn. */

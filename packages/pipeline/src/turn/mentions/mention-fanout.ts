@@ -9,7 +9,7 @@ import {
   toWellFormed,
   withoutSection,
 } from '@postern/message'
-import { announceSpeaker, quoteNames } from '../../history/speaker-names.ts'
+import { createSpeakerLine, quoteSpeakerLines } from '../../history/speaker-names.ts'
 import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { MentionFanoutLimits, TurnContext } from '../../ports/turn/turn-context.ts'
@@ -93,13 +93,13 @@ export async function askLocalAgents(
       createRemark(localAgent, 'was not asked: this was the final hop of the chain.'),
     )
   }
-  const answerParts = parts.length > 0 ? [announceSpeaker(recipient), ...parts] : []
-  const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...answerParts]
+  const answerParts = parts.length > 0 ? [createSpeakerLine(recipient), ...parts] : []
+  const question = [createSpeakerLine(sender.address), ...message.parts.map(quoteSpeakerLines), ...answerParts]
   const clock = startTurnClock(withinMs, [deps.signal])
   const answers = await mapConcurrently(localAgents, concurrency, localAgent =>
     // The clock ends the wait for a sibling that is still running when the time is over.
     clock
-      .limit(askLocalAgent(localAgent, question, { ...deps, signal: clock.signal }))
+      .waitWithinTime(askLocalAgent(localAgent, question, { ...deps, signal: clock.signal }))
       .catch(() => [createRemark(localAgent, unreachableText)]),
   ).finally(() => clock.stop())
   deps.signal.throwIfAborted()
@@ -115,7 +115,7 @@ async function askLocalAgent(
     signal.throwIfAborted()
     const { parts, status } = await ask(localAgent, question, signal)
     const partialAnswers = selectAnswerParts(parts)
-    if (partialAnswers.length > 0) return [announceSpeaker(localAgent), ...partialAnswers]
+    if (partialAnswers.length > 0) return [createSpeakerLine(localAgent), ...partialAnswers]
     return [createRemark(localAgent, status === 'completed' ? 'had nothing to say.' : 'could not answer.')]
   } catch (error) {
     system.log.warn({ localAgent, err: error }, 'an agent that was mentioned cannot be called')
@@ -143,8 +143,9 @@ const answerLimits = { parts: 100, chars: 64 * 1024 } as const
 function selectAnswerParts(parts: readonly Part[]): Part[] {
   return toWellFormed(parts.slice(0, answerLimits.parts).map(withoutSection)).flatMap((part): readonly Part[] => {
     if (part.kind === 'text')
-      return [quoteNames({ ...part, content: part.content.slice(0, answerLimits.chars).toWellFormed() })]
-    if (part.kind === 'policy') return [quoteNames({ kind: 'text', mime: 'text/plain', content: part.policy.message })]
+      return [quoteSpeakerLines({ ...part, content: part.content.slice(0, answerLimits.chars).toWellFormed() })]
+    if (part.kind === 'policy')
+      return [quoteSpeakerLines({ kind: 'text', mime: 'text/plain', content: part.policy.message })]
     return part.kind === 'file' || part.kind === 'link' || part.kind === 'artifact' ? [part] : []
   })
 }

@@ -1,7 +1,7 @@
 import { LeaseLost, Rejection, TurnAborted, Unavailable } from '@postern/message'
 import { describe, expect, test, vi } from 'vitest'
 import { turn } from '../../../test/memory-store.ts'
-import { openSignal, openTurnBench } from '../../../test/turn-bench.ts'
+import { neverAbortedSignal, openTurnBench } from '../../../test/turn-bench.ts'
 import type { Agent } from '../../ports/agent/agent.ts'
 import type { AgentCallAnswer, CallAgent } from '../../ports/agent/agent-call.ts'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
@@ -28,7 +28,7 @@ function openNotesBench(handle: Agent['handle'], members: Partial<TurnContext> =
     ...bench,
     kept: listNotes,
     committed: readCommittedAnswer,
-    work: (turnToRun: Turn = turn(1)) => runTurn(turnToRun, bench.turnContext, openSignal),
+    work: (turnToRun: Turn = turn(1)) => runTurn(turnToRun, bench.turnContext, neverAbortedSignal),
   }
 }
 

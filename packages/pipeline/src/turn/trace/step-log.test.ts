@@ -2,7 +2,7 @@ import type { Part } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import { describe, expect, test } from 'vitest'
 import { createQuietSystem, turn } from '../../../test/memory-store.ts'
-import { openSignal, openTurnBench } from '../../../test/turn-bench.ts'
+import { neverAbortedSignal, openTurnBench } from '../../../test/turn-bench.ts'
 import type { Agent } from '../../ports/agent/agent.ts'
 import type { CallAgent } from '../../ports/agent/agent-call.ts'
 import type { AgentContext } from '../../ports/agent/agent-context.ts'
@@ -64,7 +64,7 @@ async function runTestTurn(handle: Agent['handle'], callAgent: CallAgent) {
     traceparentOf,
     noteStep: (_, step) => endedSteps.push(step),
   })
-  await runTurn(turn(1), turnContext, openSignal)
+  await runTurn(turn(1), turnContext, neverAbortedSignal)
   return { endedSteps, attempt: memory.commits[0]?.answer.attempt }
 }
 

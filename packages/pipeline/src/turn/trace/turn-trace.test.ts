@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { createQuietSystem, turn } from '../../../test/memory-store.ts'
-import { openSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
+import { neverAbortedSignal, openTurnBench, runTurnOf } from '../../../test/turn-bench.ts'
 import { runTurn } from '../turn.ts'
 import { TurnTrace } from './turn-trace.ts'
 
@@ -49,7 +49,7 @@ test('the record has hidden text of a model, and shows it to no person', async (
     yield { withheld: [{ kind: 'reasoning', text: 'x'.repeat(99_999) }] }
   })
   const notify = vi.spyOn(memory.store, 'notify')
-  await runTurn(turn(1), turnContext, openSignal)
+  await runTurn(turn(1), turnContext, neverAbortedSignal)
   const { answer } = memory.commits[0] ?? {}
   expect(answer?.attempt?.withheld).toEqual([{ kind: 'reasoning', text: expect.stringMatching(/^Hours\?x{32762}$/) }])
   expect(JSON.stringify([answer?.response, notify.mock.calls])).not.toMatch(/withheld|Hours/)

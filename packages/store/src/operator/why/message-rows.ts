@@ -16,7 +16,7 @@ interface MessageRow {
   readonly correlation_id: string
   readonly forgotten_at: number | null
   readonly envelope: string
-  readonly duplicates: number
+  readonly duplicate_count: number
   readonly state: MessageState | null
   readonly attempt: number
   readonly crash_count: number
@@ -29,29 +29,29 @@ interface MessageRow {
   readonly merged_into: number | null
   readonly turn_trace: string | null
   readonly intake_trace: string | null
-  readonly ahead: number | null
-  readonly ahead_due_at: number
-  readonly ahead_owner: string | null
-  readonly ahead_error: string | null
+  readonly blocking_message: number | null
+  readonly blocking_due_at: number
+  readonly blocking_owner: string | null
+  readonly blocking_error: string | null
   readonly answered_at: string | null
   readonly status: TaskState
   readonly retracted_at: number | null
-  readonly changed: number | null
+  readonly edited_message: number | null
 }
 
 /**
  * A message with its turn and its answer. A merged message has the turn of the message with which it is answered. A waiting turn includes the turn
  * for which it waits.
  */
-export type WhyMessageRow = Pick<WhyRecord, 'message' | 'turn' | 'answer'>
+export type WhyMessage = Pick<WhyRecord, 'message' | 'turn' | 'answer'>
 
-/** The query for these rows. Exactly one turn of each open thread has `due_at`, and the other turns of the thread wait for that turn. */
-const select = `SELECT m.seq AS number, m.native_id, m.agent, m.channel, m.task_id, m.flags, m.correlation_id, m.forgotten_at, m.envelope,
-    coalesce(d.count, 0) AS duplicates, t.state, l.attempt, l.crash_count, l.due_at, l.lease_owner, l.is_waiting, l.ready_at,
-    t.ended_at, coalesce(t.error, l.error) AS error, t.merged_into, l.trace AS turn_trace, m.trace AS intake_trace, h.message AS ahead, h.due_at AS ahead_due_at, h.lease_owner AS ahead_owner,
-    h.error AS ahead_error, r.at AS answered_at, json_extract(r.envelope, '$.status') AS status, r.retracted_at,
+/** Selects messages with their turns and answers. Exactly one turn of each open thread has `due_at`, and the other turns of the thread wait for that turn. */
+const selectMessages = `SELECT m.seq AS number, m.native_id, m.agent, m.channel, m.task_id, m.flags, m.correlation_id, m.forgotten_at, m.envelope,
+    coalesce(d.count, 0) AS duplicate_count, t.state, l.attempt, l.crash_count, l.due_at, l.lease_owner, l.is_waiting, l.ready_at,
+    t.ended_at, coalesce(t.error, l.error) AS error, t.merged_into, l.trace AS turn_trace, m.trace AS intake_trace, h.message AS blocking_message, h.due_at AS blocking_due_at, h.lease_owner AS blocking_owner,
+    h.error AS blocking_error, r.at AS answered_at, json_extract(r.envelope, '$.status') AS status, r.retracted_at,
     CASE WHEN m.flags LIKE '%"edit_applied"%' THEN (SELECT max(e.seq) FROM messages e JOIN turns et ON et.message = e.seq
-      WHERE e.principal = m.principal AND e.object = m.object AND e.agent = m.agent AND e.seq < m.seq AND e.forgotten_at IS NULL) END AS changed
+      WHERE e.principal = m.principal AND e.object = m.object AND e.agent = m.agent AND e.seq < m.seq AND e.forgotten_at IS NULL) END AS edited_message
   FROM messages m LEFT JOIN turns t ON t.message = m.seq
     LEFT JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
     LEFT JOIN turns h ON h.thread_id = l.thread_id AND l.due_at IS NULL AND h.ended_at IS NULL AND l.ended_at IS NULL AND h.due_at IS NOT NULL
@@ -59,8 +59,8 @@ const select = `SELECT m.seq AS number, m.native_id, m.agent, m.channel, m.task_
     LEFT JOIN duplicates d ON d.message = m.seq
   WHERE m.seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND m.kind = 'message'`
 
-export function createWhyMessageReader(db: Sql): (numbers: string) => readonly WhyMessageRow[] {
-  const find = db.prepare<MessageRow>(select)
+export function createWhyMessageReader(db: Sql): (numbers: string) => readonly WhyMessage[] {
+  const find = db.prepare<MessageRow>(selectMessages)
   return numbers =>
     find.all(numbers).map(row => ({ message: toMessage(row), turn: toTurn(row), answer: toAnswer(row) }))
 }
@@ -79,12 +79,12 @@ function toMessage(row: MessageRow): WhyRecord['message'] {
     kind: kind ?? 'message',
     receivedAt: Date.parse(received_at),
     flags: row.flags === null ? [] : parseJson(row.flags),
-    duplicates: row.duplicates,
+    duplicates: row.duplicate_count,
     correlationId: row.correlation_id,
     isTask: row.task_id !== null,
     ...(sent_at !== undefined && { sentAt: sent_at }),
     ...(row.forgotten_at !== null && { forgottenAt: row.forgotten_at }),
-    ...(row.changed !== null && { changed: row.changed }),
+    ...(row.edited_message !== null && { changed: row.edited_message }),
   }
 }
 
@@ -102,12 +102,12 @@ function toTurn(row: MessageRow): WhyRecord['turn'] {
     ...(row.ended_at !== null && { endedAt: row.ended_at }),
     ...(row.error !== null && { error: row.error }),
     ...(row.merged_into !== null && { mergedInto: row.merged_into }),
-    ...(row.ahead !== null && {
+    ...(row.blocking_message !== null && {
       ahead: {
-        message: row.ahead,
-        isLeased: row.ahead_owner !== null,
-        dueAt: row.ahead_due_at,
-        ...(row.ahead_error !== null && { error: row.ahead_error }),
+        message: row.blocking_message,
+        isLeased: row.blocking_owner !== null,
+        dueAt: row.blocking_due_at,
+        ...(row.blocking_error !== null && { error: row.blocking_error }),
       },
     }),
   }

@@ -5,7 +5,7 @@ import { formatJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import { createDowntimeList } from './gateway-runs.ts'
-import type { WhyMessageRow } from './message-rows.ts'
+import type { WhyMessage } from './message-rows.ts'
 import { createWhyMessageReader } from './message-rows.ts'
 
 /** The maximum number of messages in a list, and the maximum number of deliveries and of requirements of one message. */
@@ -46,7 +46,7 @@ export function createWhyRecords(context: StoreContext): Pick<WhyStore, 'listWhy
 }
 
 /** Returns the message whose turn answers this message. */
-function leaderOf({ message, turn }: WhyMessageRow): number {
+function leaderOf({ message, turn }: WhyMessage): number {
   return turn?.mergedInto ?? message.number
 }
 

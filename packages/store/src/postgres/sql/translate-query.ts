@@ -25,7 +25,7 @@ const idioms: readonly (readonly [RegExp, string])[] = [
 export function translateQuery(sql: string): string {
   const ignoresConflicts = /^\s*INSERT OR IGNORE\b/.test(sql)
   const sqlWithConflicts = ignoresConflicts ? `${sql.replace('OR IGNORE ', '')} ON CONFLICT DO NOTHING` : sql
-  return numberParameters(nameSubqueries(nameGreatest(translateIdioms(sqlWithConflicts))))
+  return numberParameters(nameSubqueries(translateMaxToGreatest(translateIdioms(sqlWithConflicts))))
 }
 
 export function translateIdioms(sql: string): string {
@@ -46,7 +46,7 @@ function numberParameters(sql: string): string {
 const scalarNames: Readonly<Record<string, string>> = { max: 'greatest', min: 'least' }
 
 /** Renames `max` and `min` of several values, which are functions of a row in SQLite and not aggregates. */
-export function nameGreatest(sql: string): string {
+export function translateMaxToGreatest(sql: string): string {
   return sql.replace(/\b(max|min)\(/g, (token, name: string, at: number) =>
     hasSeveralArguments(sql, at + token.length) ? `${scalarNames[name]}(` : token,
   )

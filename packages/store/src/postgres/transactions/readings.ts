@@ -9,7 +9,7 @@ import { openStatementSession, secondQueryError } from '../connection/statement-
 import type { DatabaseDeps } from '../operation-context.ts'
 
 /** Runs readings apart from the transactions that write. */
-export interface Readings {
+export interface ReadRetries {
   /**
    * Starts `work` at once. All its statements before its first wait see one snapshot, which it shares with other readings that wait for a connection.
    * Work of the same `kind` needs the same number of round trips.
@@ -44,7 +44,7 @@ const maxActiveGroups = 2
 export function createReadings(
   pool: Pick<ConnectionPool, 'acquire'>,
   { runner }: Pick<DatabaseDeps, 'runner'>,
-): Readings {
+): ReadRetries {
   const { mayRestart, openGroup, dequeueGroup, isWaiting } = createGroups(pool)
   let activeGroups = 0
   let isScheduled = false

@@ -36,7 +36,7 @@ export function createLeasedInsert(db: Sql, { inDoubt }: Pick<InProcessDeliverie
       if (row?.lease_owner) slot.begin(toNewDelivery(row.number, plannedDelivery, cause))
     })
     if (cause.response !== undefined) {
-      const lease = { number: cause.response, token: 1, holder, expiresAt: cause.now + leaseMs }
+      const lease = { workNumber: cause.response, token: 1, holder, expiresAt: cause.now + leaseMs }
       batch.ifUnsure.push(() => inDoubt.add(lease))
     }
   }

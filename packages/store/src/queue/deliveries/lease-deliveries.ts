@@ -51,8 +51,8 @@ export function createDeliveryLeases(
         const { rank, holder, leaseMs } = request
         const { limit, shares } = inProcessDeliveries.limitRequest(batch, request)
         const at = now()
-        poll.release(batch, at)
-        answersPoll?.release(batch, at)
+        poll.makeWorkDue(batch, at)
+        answersPoll?.makeWorkDue(batch, at)
         if (limit <= 0) return { work: [], lapsedDeliveries: [] }
         const lapsedDeliveries: DueDelivery[] = []
         const { rows, readyCount, heldByOthers } = leaseByShares(
@@ -61,7 +61,7 @@ export function createDeliveryLeases(
             find: (fullHosts, rowLimit) => findDue[rank].all(at, formatJson(fullHosts), rowLimit),
             claim({ number, lease_token }) {
               claim.run(at + leaseMs, holder, number)
-              poll.recordLease({ number, token: lease_token + 1, holder, expiresAt: at + leaseMs })
+              poll.recordLease({ workNumber: number, token: lease_token + 1, holder, expiresAt: at + leaseMs })
             },
             getGroup: ({ host }) => host,
             isBusy: row => row.withdrawn_at !== null && lapsedDeliveries.push(row) > 0,

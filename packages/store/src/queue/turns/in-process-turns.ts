@@ -96,7 +96,7 @@ export function toLease(
   { message, token }: Pick<Turn, 'message' | 'token'>,
   { holder, expiresAt }: Pick<InDoubtLease, 'holder' | 'expiresAt'>,
 ): InDoubtLease {
-  return { number: message, token, holder, expiresAt }
+  return { workNumber: message, token, holder, expiresAt }
 }
 
 /** Returns true if the turn of a message has no queue mode and the message fits into memory. */

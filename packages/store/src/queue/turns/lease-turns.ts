@@ -54,7 +54,7 @@ export function createTurnLeases(
         writeLast(batch => {
           const { holder, leaseMs } = request
           const { limit, shares } = tables.inProcessTurns.limitRequest(batch, request)
-          poll.release(batch, now())
+          poll.makeWorkDue(batch, now())
           if (limit <= 0) return []
           const expiresAt = now() + leaseMs
           const claimedTurns: ClaimedTurn[] = []

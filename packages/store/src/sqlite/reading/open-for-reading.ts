@@ -34,10 +34,10 @@ export function openForReading(path: string, check: (db: DatabaseSync) => void =
     const readDatabase = openAndCheck(path, check)
     if (readDatabase) return readDatabase
   }
-  throw refuseChanged(path)
+  throw createChangedError(path)
 }
 
-export function refuseChanged(path: string): ConfigError {
+export function createChangedError(path: string): ConfigError {
   return new ConfigError('data', `"${path}" changed while it was read`, 'Run the command again.')
 }
 

@@ -33,7 +33,7 @@ interface ReadStoreOptions {
 
 /**
  * Opens a database for reading. If no gateway has created it yet, the store is empty, and no file is created.
- * @throws ConfigError `data` if the file is not of this release, is damaged, or is missing although there are traces of it
+ * @throws ConfigError `data` if the file is not of this release, is damaged, or is missing although its marker file exists
  */
 export async function readSqliteStore({ path, now, log, channels, bytes }: ReadStoreOptions): Promise<GatewayStore> {
   refuseMissingDatabase(path)
@@ -68,7 +68,7 @@ function openChecked(path: string): ReadDatabase {
       refusePendingMigrations({
         key: 'data',
         name: `"${path}"`,
-        pending: describePendingMigrations(readSchemaVersion(db)),
+        pendingChanges: describePendingMigrations(readSchemaVersion(db)),
       })
       refuseUnknownFile(db, { path })
       refuseDamagedAtStart(db, path)

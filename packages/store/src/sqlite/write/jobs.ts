@@ -5,7 +5,9 @@ import type { WriteTerms } from '../../transaction/writer.ts'
 
 export interface WriteJob {
   readonly operation: (batch: Batch) => unknown
+  /** True if the job resolves only after its transaction is on the disk. */
   readonly isDurable: boolean
+  /** True if the job must run after all other jobs of its transaction. */
   readonly isLast: boolean
   readonly size: number
   readonly resolve: (value: unknown) => void
@@ -21,6 +23,7 @@ export interface CommittedTransaction {
   readonly batch: Batch
 }
 
+/** Moves the jobs with `isLast` to the end. */
 export function orderJobs(jobs: readonly WriteJob[]): readonly WriteJob[] {
   const lastJobs = jobs.filter(({ isLast }) => isLast)
   return lastJobs.length > 0 ? [...jobs.filter(({ isLast }) => !isLast), ...lastJobs] : jobs
@@ -36,6 +39,6 @@ export function dequeueJobs(queue: WriteJob[]): WriteJob[] {
   return queue.splice(0, end < 0 ? queue.length : end)
 }
 
-export function rejectAll(jobs: readonly WriteJob[], error: unknown): void {
+export function rejectJobs(jobs: readonly WriteJob[], error: unknown): void {
   for (const job of jobs) job.reject(error)
 }

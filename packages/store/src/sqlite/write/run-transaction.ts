@@ -1,7 +1,7 @@
 // Runs jobs in one transaction of SQLite.
 import type { FileDatabase } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
-import { createBatch, nobodyAgain } from '../../transaction/batch.ts'
+import { createBatch, noNewTurns } from '../../transaction/batch.ts'
 import { takeAnswers } from '../../transaction/continuations.ts'
 import { createTotalsWriter } from '../../transaction/write-totals.ts'
 import type { WriterHooks } from '../../transaction/writer.ts'
@@ -17,7 +17,7 @@ export interface JobTransaction {
   /** Begins the transaction and runs the jobs. In a retry, no turn begins within the transaction. If the call throws, the transaction is undone. */
   begin(jobs: readonly WriteJob[], isRetry: boolean): OpenTransaction
   /** Stores the answers of turns that have ended by now, and commits. If the call throws, the transaction is undone. */
-  commit(open: OpenTransaction): void
+  commit(transaction: OpenTransaction): void
 }
 
 export function createTransactionRunner(
@@ -38,8 +38,8 @@ export function createTransactionRunner(
   }
 
   return {
-    begin(jobs, isAgain) {
-      const batch = isAgain ? createBatch(nobodyAgain) : createBatch()
+    begin(jobs, isRetry) {
+      const batch = isRetry ? createBatch(noNewTurns) : createBatch()
       return undoIfFailed(batch, () => {
         begin()
         return { jobs, results: runInOrder(jobs, batch), batch }

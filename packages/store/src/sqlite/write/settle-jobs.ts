@@ -2,7 +2,7 @@
 import { Unavailable } from '@postern/message'
 import type { WriterHooks } from '../../transaction/writer.ts'
 import type { CommittedTransaction } from './jobs.ts'
-import { rejectAll } from './jobs.ts'
+import { rejectJobs } from './jobs.ts'
 import type { DurabilityPoint, Transactions } from './transactions.ts'
 
 interface JobSettlement {
@@ -23,7 +23,7 @@ export function createJobSettlement({ durability }: Transactions, { onDurable, o
   }
 
   function rejectLost({ jobs, batch }: CommittedTransaction, error: Error): void {
-    rejectAll(jobs, createLostWriteError(error))
+    rejectJobs(jobs, createLostWriteError(error))
     onUndone?.(batch, true)
   }
 

@@ -4,7 +4,7 @@ import type { FileDatabase } from '../../sql/sql.ts'
 import { continueTurns } from '../../transaction/continuations.ts'
 import type { Operation, Writer, WriterHooks } from '../../transaction/writer.ts'
 import type { CommittedTransaction, WriteJob, WriteJobOptions } from './jobs.ts'
-import { dequeueJobs, orderJobs, rejectAll } from './jobs.ts'
+import { dequeueJobs, orderJobs, rejectJobs } from './jobs.ts'
 import { createLockWait, lockRetryMs } from './lock-wait.ts'
 import type { JobTransaction, OpenTransaction } from './run-transaction.ts'
 import { createTransactionRunner } from './run-transaction.ts'
@@ -135,7 +135,7 @@ function createJobWriting(
       if (error instanceof AnswerFailed || (error instanceof OperationFailed && jobs.length > 1))
         return writeSeparately(jobs)
       if (lockWait.shouldWait(error)) return jobs
-      rejectAll(jobs, toStoreError(unwrap(error)))
+      rejectJobs(jobs, toStoreError(unwrap(error)))
       return []
     }
     lockWait.end()
