@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { issuePlatformCredential, signAttestation, writeDidDocument } from '../src/index.ts'
 import {
   audience,
+  chatMemberMethod,
   connectorKey,
   did,
   host,
-  memberMethod,
   messageId,
   now,
   otherDid,
@@ -30,13 +30,13 @@ afterEach(() => gateway.close())
 type Draft = Partial<Parameters<typeof issuePlatformCredential>[0]>
 
 function issueCredential(draft: Draft = {}, signingKey = privateKey) {
-  const base = { issuer: did, subject: 'slack:T123/U1', method: memberMethod, assurance: 'platform' }
+  const base = { issuer: did, subject: 'slack:T123/U1', method: chatMemberMethod, assurance: 'platform' }
   const binding = { domain: audience, challenge: messageId, issuedAt: now }
   return issuePlatformCredential({ ...base, ...binding, ...draft }, { privateKey: signingKey, fragment: 'key-1' })
 }
 
 function signTestAttestation(draft: Partial<Parameters<typeof signAttestation>[0]> = {}, signingKey = privateKey) {
-  const base = { issuer: host, subject: 'slack:T123/U1', method: memberMethod, assurance: 'platform', audience }
+  const base = { issuer: host, subject: 'slack:T123/U1', method: chatMemberMethod, assurance: 'platform', audience }
   return signAttestation({ ...base, issuedAt: now, ...draft }, { privateKey: signingKey, kid: 'k1' })
 }
 
@@ -131,7 +131,7 @@ describe('a trusted connector with a subject outside its prefixes', () => {
 
   test('cannot combine entries of one issuer, since each must admit the whole subject', async () => {
     const entries = [
-      { issuer: did, methods: [memberMethod], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
+      { issuer: did, methods: [chatMemberMethod], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
       { issuer: did, methods: ['urn:other'], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
     ]
     const twoEntryGateway = await openIdentityGateway({ trusted_issuers: entries })
@@ -278,7 +278,7 @@ describe('the keys of an issuer', () => {
         {
           issuer: did,
           subject: 'slack:T123/U1',
-          method: memberMethod,
+          method: chatMemberMethod,
           assurance: 'platform',
           domain: audience,
           challenge,
@@ -363,7 +363,9 @@ describe('did:web with a private target', () => {
     'causes no fetch of %s, even for a trusted DID',
     async name => {
       const issuer = `did:web:${name}`
-      const trusted = [{ issuer, methods: [memberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+      const trusted = [
+        { issuer, methods: [chatMemberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
+      ]
       const open = await openIdentityGateway({ trusted_issuers: trusted })
       expect(await listRejectionCodes(carryCredentials(issueCredential({ issuer })), open)).toEqual(['key-unavailable'])
       expect(open.requestedUrls).toEqual([])
@@ -374,7 +376,9 @@ describe('did:web with a private target', () => {
 
   test('causes no fetch of a name that resolves to a private address', async () => {
     const issuer = 'did:web:rebinding.test'
-    const trusted = [{ issuer, methods: [memberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+    const trusted = [
+      { issuer, methods: [chatMemberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
+    ]
     const open = await openIdentityGateway({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
     expect(await listRejectionCodes(carryCredentials(issueCredential({ issuer })), open)).toEqual(['key-unavailable'])
     expect(open.requestedUrls).toEqual([])
@@ -384,7 +388,9 @@ describe('did:web with a private target', () => {
 
   test('causes connections only to the https port', async () => {
     const issuer = `did:web:${host}%3A8443`
-    const trusted = [{ issuer, methods: [memberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+    const trusted = [
+      { issuer, methods: [chatMemberMethod], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
+    ]
     const open = await openIdentityGateway({ trusted_issuers: trusted })
     expect(await listRejectionCodes(carryCredentials(issueCredential({ issuer })), open)).toEqual(['key-unavailable'])
     expect(open.requestedUrls).toEqual([])

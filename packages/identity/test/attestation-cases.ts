@@ -4,10 +4,10 @@ import { signAttestation, writeConnectorCard } from '../src/index.ts'
 import type { EvidenceCase, Members } from './fixtures.ts'
 import {
   audience,
+  chatMemberMethod,
   connectorKey,
   formerKey,
   host,
-  memberMethod,
   messageId,
   now,
   omit,
@@ -45,7 +45,7 @@ const draft = {
   id: 'a-1',
   issuer: host,
   subject: 'slack:T123/U456',
-  method: memberMethod,
+  method: chatMemberMethod,
   assurance: 'platform',
   audience,
   issuedAt: now - 1_000,

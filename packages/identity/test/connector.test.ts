@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectorCardSchema, inspectIssuer, signAttestation, writeConnectorCard } from '../src/index.ts'
 import { connectorCards } from './attestation-cases.ts'
-import { audience, connectorKey, did, host, memberMethod, now, otherHost } from './fixtures.ts'
+import { audience, chatMemberMethod, connectorKey, did, host, now, otherHost } from './fixtures.ts'
 import type { IdentityGateway } from './gateway.ts'
 import { openIdentityGateway } from './gateway.ts'
 
@@ -10,7 +10,7 @@ const cardUrl = `https://${host}/.well-known/adapter-card`
 const draft = {
   issuer: host,
   subject: 'slack:T123/U1',
-  method: memberMethod,
+  method: chatMemberMethod,
   assurance: 'platform',
   audience,
   issuedAt: now,

@@ -4,11 +4,11 @@ import { issuePlatformCredential, secureCredential, writeDidDocument } from '../
 import type { EvidenceCase, Members } from './fixtures.ts'
 import {
   audience,
+  chatMemberMethod,
   connectorKey,
   did,
   formerKey,
   host,
-  memberMethod,
   messageId,
   now,
   omit,
@@ -41,7 +41,7 @@ export const didDocuments: Readonly<Record<string, unknown>> = {
 const draft = {
   issuer: did,
   subject: 'slack:T123/U456',
-  method: memberMethod,
+  method: chatMemberMethod,
   assurance: 'platform',
   domain: audience,
   challenge: messageId,

@@ -31,7 +31,7 @@ export const otherDid = `did:web:${otherHost}`
 export const strangerHost = 'stranger.connector.test'
 export const strangerDid = `did:web:${strangerHost}`
 
-export const memberMethod = 'urn:mentionable:auth:slack-workspace-member:v0.1'
+export const chatMemberMethod = 'urn:mentionable:auth:slack-workspace-member:v0.1'
 export const platformMention = 'urn:mentionable:auth:platform-mention:v0.1'
 
 export const connectorKey = makeTestKey('connector')
@@ -39,7 +39,7 @@ export const otherKey = makeTestKey('other connector')
 export const formerKey = makeTestKey('former key of the connector')
 
 const grant = {
-  methods: [memberMethod, platformMention],
+  methods: [chatMemberMethod, platformMention],
   assurance: ['platform', 'delegated'],
   subject_prefixes: ['slack:T123/'],
 }

@@ -3,7 +3,7 @@ import type { ToolDefinition } from '@postern/agents'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
-import { askShop, callShop, readPolicy, readText } from '../setup/requirement-steps.ts'
+import { askShop, callShop, readAnswerText, readPolicy } from '../setup/requirement-steps.ts'
 import { findBlock } from './blocks.ts'
 import { agentBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
@@ -65,7 +65,7 @@ interface Cart {
 
 async function askShopTask(gateway: TestGateway, id: string): Promise<string | false> {
   const { task, status } = await callShop(gateway, 'GetTask', { id })
-  return task?.status.state === 'TASK_STATE_COMPLETED' && readText({ status, task })
+  return task?.status.state === 'TASK_STATE_COMPLETED' && readAnswerText({ status, task })
 }
 
 async function importFrom(folder: string, name: string): Promise<Record<string, unknown>> {

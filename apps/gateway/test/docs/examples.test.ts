@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseConfig, readConfigFile } from '../../src/config/read-config.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
-import { askShop, callShop, decide, readPolicy, readText } from '../setup/requirement-steps.ts'
+import { askShop, callShop, decide, readAnswerText, readPolicy } from '../setup/requirement-steps.ts'
 
 const examples = fileURLToPath(new URL('../../../../examples', import.meta.url))
 const isInstalled = (command: string, ...args: readonly string[]) =>
@@ -57,7 +57,7 @@ test('orders.ts asks for consent, then for payment, and then acts', async () => 
     expect((await decide(gateway, page, 'pay_test')).status).toBe(200)
     const readOutcome = async () => {
       const { task } = await callShop(gateway, 'GetTask', { id: taskId })
-      return task?.status.state === 'TASK_STATE_COMPLETED' && readText({ status: 200, task })
+      return task?.status.state === 'TASK_STATE_COMPLETED' && readAnswerText({ status: 200, task })
     }
     expect(await eventually(readOutcome)).toMatch(/^Thank you\. Paid \([0-9a-f]{32}\): it is on its way\.$/)
   } finally {

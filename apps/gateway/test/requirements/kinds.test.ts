@@ -9,8 +9,8 @@ import {
   callShop,
   decide,
   findActionPath,
+  readAnswerText,
   readPolicy,
-  readText,
   shopkeeper,
 } from '../setup/requirement-steps.ts'
 
@@ -108,7 +108,7 @@ test('an A2A caller without the needed proof learns how to give it in the task, 
     kind: 'unauthorized',
     auth_challenges: [{ scheme: 'Bearer', realm: 'members' }],
   })
-  expect(readText(response)).toContain('Only members may do that.')
+  expect(readAnswerText(response)).toContain('Only members may do that.')
   const taskId = response.task?.id ?? ''
   const resolution = { in_reply_to_state: readPolicy(response).state }
   const claimed = await askShop(gateway, 'it is me', { taskId, resolution })
@@ -139,7 +139,7 @@ test('the operator grants access from the terminal, and cannot consent for other
   await requirementViews.grant(output, { id })
   const readOutcome = async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })
-    return task?.status.state === 'TASK_STATE_COMPLETED' && readText({ status: 200, task })
+    return task?.status.state === 'TASK_STATE_COMPLETED' && readAnswerText({ status: 200, task })
   }
   expect(await eventually(readOutcome)).toContain('decided: unauthorized granted by operator, my state')
   const secondGrant = requirementViews.grant(output, { id })

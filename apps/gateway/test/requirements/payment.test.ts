@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import type { RpcAnswer } from '../setup/requirement-steps.ts'
-import { askShop, callShop, decide, readPolicy, readText, shopkeeper } from '../setup/requirement-steps.ts'
+import { askShop, callShop, decide, readAnswerText, readPolicy, shopkeeper } from '../setup/requirement-steps.ts'
 import type { JwsKey } from '../setup/sign-jws.ts'
 import { makeJwsKey, signJws } from '../setup/sign-jws.ts'
 
@@ -82,7 +82,7 @@ test('a required payment makes a task input-required, with all data for the paym
     state: expect.stringMatching(/^[\w-]{43}$/),
   })
   expect(policy.url).toBe(`${gatewayOrigin}/actions/${String(policy.state)}`)
-  expect(readText(response)).toContain('A cake is not for nothing.')
+  expect(readAnswerText(response)).toContain('A cake is not for nothing.')
 })
 
 test('a receipt continues the task once, and a repeated call gets the same answer (MN-7.2)', async () => {
@@ -90,12 +90,12 @@ test('a receipt continues the task once, and a repeated call gets the same answe
   const receipt = signReceipt(readPolicy(response), { reference: 'invoice 12' })
   const paidResponse = await payTask(response, receipt, { messageId: 'paying-1' })
   expect(paidResponse.task?.status.state).toBe('TASK_STATE_COMPLETED')
-  expect(readText(paidResponse)).toContain(
+  expect(readAnswerText(paidResponse)).toContain(
     'decided: payment_required granted by receipt, my state, no order, invoice 12',
   )
   const retried = await payTask(response, receipt, { messageId: 'paying-1' })
   expect(retried.task?.id).toBe(response.task?.id)
-  expect(readText(retried)).toBe(readText(paidResponse))
+  expect(readAnswerText(retried)).toBe(readAnswerText(paidResponse))
 
   const countBefore = await countMessages()
   const contextId = response.task?.contextId ?? ''
@@ -253,7 +253,7 @@ test('the caller may grant or refuse consent in the call', async () => {
     const response = await askShop(gateway, 'consent please')
     const resolution = { in_reply_to_state: readPolicy(response).state, outcome }
     const answer = await askShop(gateway, 'so be it', { taskId: response.task?.id ?? '', resolution })
-    expect(readText(answer)).toBe(
+    expect(readAnswerText(answer)).toBe(
       `decided: consent_required ${outcome} by principal, my state, 7, no receipt; said: so be it`,
     )
   }
@@ -285,7 +285,7 @@ test('a person pays at the provider and returns, while a click alone pays nothin
   expect(await (await fetch(gateway.url() + path)).text()).toContain('<h1>Paid</h1>')
   const state = async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: response.task?.id })
-    return task?.status.state === 'TASK_STATE_COMPLETED' && readText({ status: 200, task })
+    return task?.status.state === 'TASK_STATE_COMPLETED' && readAnswerText({ status: 200, task })
   }
   expect(await eventually(state)).toContain('decided: payment_required granted by receipt, my state')
 })

@@ -9,7 +9,7 @@ import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { writeRunFile } from '../../src/system/run/run-file.ts'
 import { describeTestConfig, eventually, operatorToken } from '../setup/gateway.ts'
 import { findEvents, newName, openChat, outcomeOf, runChat } from '../setup/operator-gateway.ts'
-import { askShop, findActionPath, readPolicy, readText } from '../setup/requirement-steps.ts'
+import { askShop, findActionPath, readAnswerText, readPolicy } from '../setup/requirement-steps.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
@@ -339,7 +339,7 @@ test('an A2A caller can decide for one context or for all (E-39)', async () => {
   expect((await askShop(gateway, 'order a3, please')).task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const otherResponse = await askShop(gateway, 'order a4, please', { sub: 'dave' })
   expect(otherResponse.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  expect(readText(otherResponse)).toContain('Give 20.00 back for order a4?')
+  expect(readAnswerText(otherResponse)).toContain('Give 20.00 back for order a4?')
   expect(readNewTillLines()).toEqual(['begun a1', 'done a1', 'begun a2', 'done a2'])
   await revokeAll('shop')
 })

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
-import { askShop, callShop, findActionPath, readPolicy, readText, shopkeeper } from '../setup/requirement-steps.ts'
+import {
+  askShop,
+  callShop,
+  findActionPath,
+  readAnswerText,
+  readPolicy,
+  shopkeeper,
+} from '../setup/requirement-steps.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
@@ -34,7 +41,7 @@ test('an A2A task ends when its caller lets a question expire', async () => {
   const response = await askShop(gateway, 'consent please')
   expect(response.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const endedResponse = await awaitState(response.task?.id, 'TASK_STATE_COMPLETED')
-  expect(readText(endedResponse)).toContain('declined by timeout')
+  expect(readAnswerText(endedResponse)).toContain('declined by timeout')
   const state = String(readPolicy(response).state)
   const late = await askShop(gateway, 'yes', {
     ...(response.task && { contextId: response.task.contextId }),

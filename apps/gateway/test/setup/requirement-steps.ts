@@ -106,7 +106,7 @@ export function readPolicy({ task }: RpcAnswer): Readonly<Record<string, unknown
 }
 
 /** Returns all texts of a task: its results, and its question or refusal. */
-export function readText({ task }: RpcAnswer): string {
+export function readAnswerText({ task }: RpcAnswer): string {
   const sentParts = [...(task?.artifacts ?? []).flatMap(({ parts }) => parts), ...(task?.status.message?.parts ?? [])]
   return sentParts.map(({ text }) => text ?? '').join('\n')
 }

@@ -29,7 +29,7 @@ async function runTestTurn(handle: Agent['handle']) {
 }
 
 describe('the usage of a turn', () => {
-  test('is stored with the answer, whether the agent streams it or returns it', async () => {
+  test('stays with the answer, whether the agent streams or returns the answer', async () => {
     const parts = [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const
     const pieces = stream({ usage: [usage] }, 'hi', { usage: [usage] })
     expect((await runTurnOf(() => pieces))?.response?.usage).toEqual([doubledUsage])

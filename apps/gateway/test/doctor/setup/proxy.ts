@@ -1,4 +1,4 @@
-// Runs a reverse proxy with good or bad faults.
+// Runs a reverse proxy that can make faults.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,7 +23,7 @@ export interface TestProxy {
   readonly port: number
   /** Sets the address that it passes requests on to. */
   setTarget(url: string): void
-  /** Sets its faults for all later requests. */
+  /** Sets the faults for all later requests. */
   setFaults(faults: ProxyFaults): void
   close(): Promise<void>
 }
@@ -46,8 +46,8 @@ export async function openProxy(): Promise<TestProxy> {
     setTarget(url) {
       target = url
     },
-    setFaults(newHabits) {
-      faults = newHabits
+    setFaults(newFaults) {
+      faults = newFaults
     },
     close: () => new Promise<void>(resolve => server.close(() => resolve()).closeAllConnections()),
   }
