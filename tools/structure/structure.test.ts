@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { findChannelValues, findProtocolNames } from './channel-names.ts'
 import { findDuplicateNames, findStarExports } from './exported-names.ts'
 import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
 import { findLongFunctions } from './long-functions.ts'
 import { findImportedPrograms } from './programs.ts'
-import { findChannelValues, findProtocolNames } from './protocol-names.ts'
 import { parseSourceFile } from './source-files.ts'
 import { findPrivateWords, findSubjectFaults, findTitleFaults, findVagueNames } from './wording.ts'
 

@@ -18,7 +18,7 @@ import type { BenchOptions } from './options.ts'
 import { benchUsage, parseOptions } from './options.ts'
 import { isOurs } from './ours/open.ts'
 import { findCores, pinThisThread } from './servers/cores.ts'
-import { formatStarts, listStartAims, measureStarts } from './start/measure.ts'
+import { formatStarts, listStartAims, measureStarts } from './start/start-times.ts'
 
 const options = parseOptions(process.argv.slice(2))
 const cores = findCores()

@@ -77,10 +77,10 @@ export async function openConnector(
       return (server.address() as AddressInfo).port
     },
     rotateKeys: keys.rotate,
-    idle: dispatch.idle,
+    idle: dispatch.whenIdle,
     async close() {
       closing.abort()
-      await dispatch.idle()
+      await dispatch.whenIdle()
       fetch.close()
       server.closeAllConnections()
       await new Promise(resolve => server.close(resolve))

@@ -46,12 +46,12 @@ test('remote agents that never answer do not block local agents', async () => {
   dispatch.acceptMessage(room, createPerson('Ann'), '@echo')
   expect(queries.at(-1)).toBe('@echo@agents.test')
   for (const rejectLookup of rejectPendingLookups) rejectLookup()
-  await dispatch.idle()
+  await dispatch.whenIdle()
   // All slots are free again.
   dispatch.acceptMessage(room, createPerson('Bob'), '@c@evil.test')
   expect(queries.at(-1)).toBe('@c@evil.test')
   rejectPendingLookups.at(-1)?.()
-  await dispatch.idle()
+  await dispatch.whenIdle()
   rmSync(directory, { recursive: true })
 })
 

@@ -276,7 +276,7 @@ export function draftEvent(resolved: ResolvedActivity, agent: string): Omit<Inta
 }
 
 /** Returns one intake for each agent. The operator sees it, and the agent does not. */
-export function toUnseenIntakes(
+export function createHiddenIntakes(
   resolved: ResolvedActivity,
   draftFor: (agent: string) => Omit<Partial<IntakeDraft>, 'kind' | 'parts'> & Pick<IntakeDraft, 'kind' | 'parts'>,
 ): Intake[] {

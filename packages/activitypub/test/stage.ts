@@ -7,7 +7,7 @@ import { openPeer } from './peer.ts'
 import type { PeerAccount } from './person.ts'
 import { settlePerson } from './person.ts'
 
-/** A gateway in a small network, with an honest account and one on another host. */
+/** A gateway in a small network, with an honest account (`alice`) and a hostile account on another host (`mallory`). */
 export interface Stage {
   readonly peer: Peer
   readonly gateway: ActivityPubGateway
@@ -18,10 +18,10 @@ export interface Stage {
   close(): Promise<void>
 }
 
-export const hosts = ['good.test', 'evil.test', 'sub.evil.test', 'xn--gd-eka.test', 'other.test']
+export const peerHosts = ['good.test', 'evil.test', 'sub.evil.test', 'xn--gd-eka.test', 'other.test']
 
 export async function openStage(options: TestGatewayOptions = {}): Promise<Stage> {
-  const peer = await openPeer(hosts)
+  const peer = await openPeer(peerHosts)
   const gateway = await openActivityPubGateway({ loopback: peer.loopback, ...options })
   const { store } = gateway
   return {
@@ -30,8 +30,8 @@ export async function openStage(options: TestGatewayOptions = {}): Promise<Stage
     alice: settlePerson(peer, 'alice@good.test'),
     mallory: settlePerson(peer, 'mallory@evil.test'),
     async listStoredMessages() {
-      const list = await store.listMessages({ limit: 1_000 })
-      const records = await Promise.all(list.map(({ id }) => store.findMessage(id)))
+      const messages = await store.listMessages({ limit: 1_000 })
+      const records = await Promise.all(messages.map(({ id }) => store.findMessage(id)))
       return records.filter(record => record !== undefined)
     },
     async close() {

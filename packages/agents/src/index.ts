@@ -17,5 +17,5 @@ export type { AgentChange, AgentDeps, AgentDepsOptions, ReplacedAgent } from './
 export { openAgents } from './open.ts'
 export type { AgentSettings } from './settings.ts'
 export { readSharedQuota } from './swarm/config/config.ts'
-export type { ComputeDefinition } from './swarm/open.ts'
+export type { ComputeDefinition } from './swarm/open-swarm.ts'
 export type { ToolContext, ToolDefinition, ToolTurnContext } from './tools/tools.ts'

@@ -3,7 +3,7 @@
 import { toConfigured } from '@postern/message'
 import type { EvidenceCaller, EvidenceClaim, EvidenceResult, IdentityVerifier, SingleUseStore } from '@postern/pipeline'
 import type { IdentityConfig } from './config.ts'
-import { attestationForm } from './connector/attestation.ts'
+import { attestationFormat } from './connector/attestation.ts'
 import { credentialForm } from './credential/credential.ts'
 import type { DocumentSystem, EvidenceDeps } from './evidence/check-evidence.ts'
 import { checkEvidence, createDocumentCache } from './evidence/check-evidence.ts'
@@ -14,10 +14,10 @@ import {
   describeRejectedEvidence,
   readCarrier,
 } from './evidence/evidence-uses.ts'
-import type { EvidenceForm, UnverifiedEvidence } from './evidence/trust.ts'
+import type { EvidenceFormat, UnverifiedEvidence } from './evidence/trust.ts'
 import { EvidenceError } from './format/members.ts'
 
-const evidenceForms: readonly EvidenceForm[] = [attestationForm, credentialForm]
+const evidenceForms: readonly EvidenceFormat[] = [attestationFormat, credentialForm]
 
 interface IdentityDeps {
   readonly system: DocumentSystem
@@ -27,7 +27,7 @@ interface IdentityDeps {
 
 /** The result for one entry of a carrier. */
 interface EvidenceOutcome {
-  readonly kind: EvidenceForm['kind']
+  readonly kind: EvidenceFormat['kind']
   readonly evidence?: UnverifiedEvidence | undefined
   readonly error?: EvidenceError | undefined
 }
@@ -50,7 +50,7 @@ export function openIdentity(config: IdentityConfig, { system, store }: Identity
 }
 
 function verifyForm(
-  form: EvidenceForm,
+  form: EvidenceFormat,
   claim: EvidenceClaim,
   deps: EvidenceDeps,
 ): readonly (Promise<EvidenceOutcome> | EvidenceOutcome)[] {
@@ -64,7 +64,7 @@ function verifyForm(
 }
 
 interface EntryContext {
-  readonly form: EvidenceForm
+  readonly form: EvidenceFormat
   readonly claim: EvidenceClaim
   readonly deps: EvidenceDeps
 }

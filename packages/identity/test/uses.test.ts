@@ -3,13 +3,13 @@ import { noLog } from '@postern/message'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { attestationForm } from '../src/connector/attestation.ts'
+import { attestationFormat } from '../src/connector/attestation.ts'
 import { createEvidenceUses } from '../src/evidence/evidence-uses.ts'
 import { attestationCases } from './attestation-cases.ts'
 import { audience, now } from './fixtures.ts'
 
 const [good] = attestationCases
-const evidence = attestationForm.read(good?.evidence as Record<string, unknown>, { audience })
+const evidence = attestationFormat.read(good?.evidence as Record<string, unknown>, { audience })
 
 let store: Awaited<ReturnType<typeof openSqliteStore>>
 beforeEach(async () => {

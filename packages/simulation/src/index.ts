@@ -1,4 +1,4 @@
-// Simulates the servers around a gateway: fediverse servers, mail domains, DNS, A2A callers.
+// Exports the simulation of the servers around a gateway: fediverse servers, mail domains, DNS, A2A callers.
 export { describeSendRequest, readSendResult } from './a2a/peer.ts'
 export type { TokenPlan } from './a2a/token.ts'
 export type { CatalogueEntry } from './catalogue/catalogue.ts'

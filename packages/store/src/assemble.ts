@@ -115,22 +115,22 @@ export function assembleStore(deps: StoreDeps): AssembledStore {
   }
   const refusals = createRefusals(context)
   const { flush: flushLookups, ...lookups } = createRecordedFetches(context, tables.lookups)
-  const { admitNew, ...admission } = createAdmission(context, tables)
+  const { admitNewMessage, ...admission } = createAdmission(context, tables)
   const planResolution = createResolutionPlan(context, tables)
   const lookupStore = createLookupStore(context, tables)
   const store: AssembledStore['forOperators'] = {
     ...admission,
-    ...createRequirementStore(context, tables, { admitNew, planResolution }),
-    ...createOverdueStore(context, { requirements: tables.requirements, planResolution, admitNew }),
+    ...createRequirementStore(context, tables, { admitNewMessage, planResolution }),
+    ...createOverdueStore(context, { requirements: tables.requirements, planResolution, admitNewMessage }),
     refuse: refusals.refuse,
     ...lookups,
     ...createArrivalLookup(db, files),
     ...createWorkStore(context, tables),
     ...lookupStore,
-    ...createTaskStore(context, { ...tables, admitNew }),
+    ...createTaskStore(context, { ...tables, admitNewMessage }),
     ...createSingleUseStore(context),
     ...createRelationStore(context),
-    ...createPeopleStore(context, tables, { ...stores, admitNew }),
+    ...createPeopleStore(context, tables, { ...stores, admitNewMessage }),
     ...createKnownPeopleReader(context),
     ...createOwnerForgetter(context, tables),
     ...createChatForgetter(context, tables, bytes),

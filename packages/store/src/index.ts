@@ -1,4 +1,4 @@
-// Exports the store that gateways and commands use.
+// Exports the store of gateways and commands, on SQLite or PostgreSQL, with its backups and its checks.
 export type { GatewayStore } from './assemble.ts'
 export { backupSqlite } from './backup/create.ts'
 export type { BackupManifest } from './backup/manifest.ts'
@@ -6,6 +6,6 @@ export { checkBackup, restoreSqlite } from './backup/restore.ts'
 export { loadPostgres } from './load-postgres.ts'
 export { isPostgresUrl } from './postgres/server/settings.ts'
 export { pendingMigrationsAdvice } from './schema/pending-migrations.ts'
-export { findPendingSteps, inspectSqlite } from './sqlite/inspect-file.ts'
+export { findPendingMigrations, inspectSqlite } from './sqlite/inspect-file.ts'
 export { readSqliteStore } from './sqlite/reading/read-store.ts'
 export { openSqliteStore } from './sqlite/sqlite-store.ts'

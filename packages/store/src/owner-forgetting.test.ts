@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
-import { rememberedKind } from '@postern/pipeline'
+import { rememberedDecisionKind } from '@postern/pipeline'
 import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteStore } from './index.ts'
@@ -50,10 +50,10 @@ describe('forgetting an owner', () => {
   test('removes only the owner’s remembered decisions', async () => {
     const subjects = ['["https://id.test","ada"]', '["https://id.test","eve"]']
     for (const subject of subjects) {
-      await store.records.insert({ kind: rememberedKind, owner: 'agent:echo', key: subject }, { subject })
+      await store.records.insert({ kind: rememberedDecisionKind, owner: 'agent:echo', key: subject }, { subject })
     }
     await store.forgetTasks(ada)
-    const left = await store.records.list(rememberedKind, 'agent:echo')
+    const left = await store.records.list(rememberedDecisionKind, 'agent:echo')
     expect(left.map(({ key }) => key)).toEqual(subjects.slice(1))
   })
 

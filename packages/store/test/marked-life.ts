@@ -41,10 +41,10 @@ interface LifeParts {
 
 /** Creates random acts of people in the five formats and on the fediverse. */
 export function createMarkedLife({ store, dice, now }: LifeParts) {
-  const { roll, oneIn, name, pick } = dice
+  const { roll, oneIn, createName, pick } = dice
   const system = { now, randomBytes: (size: number) => Uint8Array.from({ length: size }, () => roll(256)) }
   const sessions = createSessionStore({ transcript: store.transcript, records: store.records, system })
-  const word = ({ mark }: MarkedPerson) => `${mark} ${name()}`
+  const word = ({ mark }: MarkedPerson) => `${mark} ${createName()}`
 
   function writeFile(person: MarkedPerson): { readonly blobs: readonly Blob[]; readonly part: Part } {
     const bytes = new TextEncoder().encode(`a file of ${person.mark} ${roll(3)} ${'.'.repeat(oneIn(3) ? 300_000 : 10)}`)
@@ -92,7 +92,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
         sender: { address, display_name: person.mark, auth_method: 'none', verified: false },
       },
     })
-    await store.admit(intake, `c ${name()}`)
+    await store.admit(intake, `c ${createName()}`)
   }
 
   /** Returns the budgets and quotas that count for a person, and the address to which nothing more is sent. */

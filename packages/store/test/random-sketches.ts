@@ -67,8 +67,8 @@ function sketchLimits({ oneIn, roll }: Dice): Partial<Intake> {
 
 /** Sketches a message of one of the endpoints. Only the fediverse has authors, and only A2A has tasks. */
 export function sketchMessage(dice: Dice, now: number, earlier: readonly Intake[]): Intake {
-  const { pick, oneIn, roll, name } = dice
-  const [id, via, who, agent, thread] = [name(), pick(vias), pick(people), pick(sketchAgents), roll(5)]
+  const { pick, oneIn, roll, createName } = dice
+  const [id, via, who, agent, thread] = [createName(), pick(vias), pick(people), pick(sketchAgents), roll(5)]
   const identity = identityOf(who, via)
   const isTask = via === 'a2a' && oneIn(2)
   const watch = { id: 'w', to: `watch ${who}`, target: {} }
@@ -106,8 +106,8 @@ export function sketchMessage(dice: Dice, now: number, earlier: readonly Intake[
 }
 
 export function sketchEditOf(dice: Dice, of: Intake): Intake {
-  const { name, oneIn } = dice
-  const id = name()
+  const { createName, oneIn } = dice
+  const id = createName()
   const { blobs, parts } = sketchFiles(dice)
   return {
     ...of,
@@ -135,12 +135,12 @@ export function sketchRandomNote({ pick, roll }: Dice): TurnNote {
 }
 
 export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer {
-  const { oneIn, pick, roll, name } = dice
+  const { oneIn, pick, roll, createName } = dice
   if (oneIn(8)) return { deliveries: [] }
   const { blobs, parts } = sketchFiles(dice)
   const isOpen = turn.via === 'activitypub'
   const { address } = turn.content.sender
-  const requirement = oneIn(4) ? name() : undefined
+  const requirement = oneIn(4) ? createName() : undefined
   const status = requirement ? 'input_required' : pick(['completed', 'completed', 'failed'] as const)
   const base = sketchResponse(turn, `answer ${turn.message}`, status)
   const policy = { kind: 'consent_required', message: 'May I?' } as const
@@ -172,8 +172,8 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer 
   }
 }
 
-export function sketchRandomPost({ name, oneIn }: Dice, agent: string): PlannedAction {
-  const id = name()
+export function sketchRandomPost({ createName, oneIn }: Dice, agent: string): PlannedAction {
+  const id = createName()
   const synthetic = sketchIntake(`post:${id}`, {
     agent,
     disposition: 'keep',

@@ -139,7 +139,7 @@ export class Randomness {
 
   #workers() {
     const { store, now } = this.#tested
-    const { pick, oneIn, roll, name } = this.#dice
+    const { pick, oneIn, roll, createName } = this.#dice
     const runs = this.#runs
     const ofFediverse = () => this.#pickOne(runs.filter(({ via }) => via === 'activitypub'))
     return {
@@ -152,7 +152,7 @@ export class Randomness {
       say: async () => {
         const turn = ofFediverse()
         if (!turn) return
-        const response = { ...sketchResponse(turn, `meanwhile ${name()}`, 'working'), id: answerIdOf(turn) }
+        const response = { ...sketchResponse(turn, `meanwhile ${createName()}`, 'working'), id: answerIdOf(turn) }
         await tolerate(store.storeInterimAnswer(turn, { response, deliveries: [], isRevision: true }))
       },
       release: () => {
@@ -166,14 +166,16 @@ export class Randomness {
         const turn = ofFediverse()
         const [author, at] = [{ address: '@x@y.test', display_name: undefined }, '2026-01-01T00:00:00.000Z']
         const principal = identityOf(pick(people), 'activitypub').subject
-        return turn && tolerate(store.addBackground(turn, [{ nativeId: name(), principal, author, parts: [], at }]))
+        return (
+          turn && tolerate(store.addBackground(turn, [{ nativeId: createName(), principal, author, parts: [], at }]))
+        )
       },
     }
   }
 
   #senders() {
     const { store, now } = this.#tested
-    const { pick, oneIn, roll, name } = this.#dice
+    const { pick, oneIn, roll, createName } = this.#dice
     const sends = this.#sends
     return {
       leaseDeliveries: async () => {
@@ -210,7 +212,7 @@ export class Randomness {
         if (!delivery || intake.task) return
         const retry = oneIn(2) ? { at: now() + 100, attempts: 5 } : undefined
         const suppresses = oneIn(2) || undefined
-        const bounced = { kind: 'bounced', delivery: delivery.id, error: name(), suppresses, retry } as const
+        const bounced = { kind: 'bounced', delivery: delivery.id, error: createName(), suppresses, retry } as const
         await this.#admit({ ...intake, disposition: 'keep', effects: [bounced] })
       },
     }
@@ -218,7 +220,7 @@ export class Randomness {
 
   #others() {
     const { store, now } = this.#tested
-    const { pick, oneIn, roll, name } = this.#dice
+    const { pick, oneIn, roll, createName } = this.#dice
     const anybody = (): PersonIdentity => identityOf(pick(people), pick(['activitypub', 'email'] as const))
     return {
       act: () => store.storeActions([this.#drawAct()], 'c'),
@@ -253,9 +255,9 @@ export class Randomness {
       },
       link: async () => {
         const [agent, asker, target, message] = [pick(sketchAgents), anybody(), anybody(), 1_000_000 + roll(1_000_000)]
-        const digest = textDigestOf(name())
-        await store.requestLink({ agent, asker, target, message, digest, notice: name() })
-        await store.confirmLink({ agent, asker, digest, message: message + 1, notice: name() })
+        const digest = textDigestOf(createName())
+        await store.requestLink({ agent, asker, target, message, digest, notice: createName() })
+        await store.confirmLink({ agent, asker, digest, message: message + 1, notice: createName() })
         await store.findPerson(agent, target)
       },
       unlink: () => store.unlink({ agent: pick(sketchAgents), identity: anybody(), other: anybody() }),
@@ -293,11 +295,11 @@ export class Randomness {
 
   /** Draws a post, or a change of an answer on the fediverse, because other channels allow no changes. */
   #drawAct(): PlannedAction {
-    const { oneIn, pick, name } = this.#dice
+    const { oneIn, pick, createName } = this.#dice
     const turn = this.#pickOne(this.#answered.filter(({ via }) => via === 'activitypub'))
     if (!turn || oneIn(3)) return sketchRandomPost(this.#dice, pick(sketchAgents))
     const planned = { deliveries: [{ to: 'some inbox', target: {} }] }
-    const response = { ...sketchResponse(turn, `edited ${name()}`), id: answerIdOf(turn) }
+    const response = { ...sketchResponse(turn, `edited ${createName()}`), id: answerIdOf(turn) }
     return oneIn(2)
       ? { kind: 'edit', response, deliveryPlan: planned }
       : { kind: 'delete', response: response.id, deliveryPlan: planned }

@@ -224,7 +224,7 @@ export const checks: readonly SoundnessCheck[] = [
 ]
 
 /** Lists the faults in the rows of a store. */
-export function findUnsound(file: string, { isDone = false } = {}): readonly string[] {
+export function findInconsistencies(file: string, { isDone = false } = {}): readonly string[] {
   const db = new DatabaseSync(file, { readOnly: true })
   const violations = checks
     .filter(({ atEnd }) => isDone || !atEnd)

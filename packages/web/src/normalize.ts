@@ -165,7 +165,7 @@ export interface RunRecord {
 
 export function recordRun({ request, news, answers, closedQuestion, content, joined }: RunRecord): Json {
   const { owner, subject, issuer, address, credential } = request.owner
-  const textsWithTokens = (content.unchangedTexts ?? []).filter(text => hideToken(text) !== text)
+  const textsWithTokens = (content.verbatimTexts ?? []).filter(text => hideToken(text) !== text)
   const arrival: RunArrival = {
     owner: { owner, subject, issuer, address, ...(credential && { credential }) },
     said: news.userMessages.map(({ id }) => id),

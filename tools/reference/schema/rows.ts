@@ -29,17 +29,18 @@ export function listSchemaRows(
   const { schema: innerSchema } = unwrapSchema(schema)
   if (path.length > 0 && namedSchemas.has(innerSchema)) return []
   const definition = definitionOf(innerSchema)
-  const list = (inner: Schema, step: string) => listSchemaRows(inner, namedSchemas, [...path, step])
+  const listInnerRows = (inner: Schema, pathSegment: string) =>
+    listSchemaRows(inner, namedSchemas, [...path, pathSegment])
   switch (definition.type) {
     case 'object':
       return Object.entries(definition.shape).flatMap(([key, inner]) => {
-        const keys = list(inner, key)
+        const keys = listInnerRows(inner, key)
         return [describeKey([...path, key], inner, { namedSchemas, hasKeys: keys.length > 0 }), ...keys]
       })
     case 'array':
-      return list(definition.element, '[]')
+      return listInnerRows(definition.element, '[]')
     case 'record':
-      return list(definition.valueType, '*')
+      return listInnerRows(definition.valueType, '*')
     case 'union': {
       const kindKey = 'discriminator' in definition ? String(definition.discriminator) : undefined
       return joinRows(
@@ -53,8 +54,8 @@ export function listSchemaRows(
 }
 
 /**
- * Joins the rows of alternatives. A key that several alternatives share gets one row. A key of only some of them names these by the value
- * of the key that tells alternatives apart.
+ * Joins the rows of alternatives. A key that several alternatives share gets one row. If only some alternatives have a key, its row
+ * names the values of the discriminator for which the key applies.
  */
 function joinRows(
   options: readonly (readonly SchemaRow[])[],
@@ -63,24 +64,27 @@ function joinRows(
   const rows = options.flat()
   const ids = [...new Set(rows.map(idOf))]
   return ids.map(id => {
-    const sameRows = rows.filter(row => idOf(row) === id)
+    const rowsOfKey = rows.filter(row => idOf(row) === id)
     const optionsWithKey = options.filter(option => option.some(row => idOf(row) === id))
     const kinds = optionsWithKey.flatMap(
       option => option.find(row => kindPath && idOf(row) === kindPath.join('.'))?.type ?? [],
     )
     const kindNote =
-      optionsWithKey.length === options.length || kinds.length === 0 ? [] : [describeWhere(kindPath, kinds)]
-    return { ...joinSame(sameRows), bounds: [...new Set([...kindNote, ...sameRows.flatMap(({ bounds }) => bounds)])] }
+      optionsWithKey.length === options.length || kinds.length === 0 ? [] : [describeCondition(kindPath, kinds)]
+    return {
+      ...mergeRows(rowsOfKey),
+      bounds: [...new Set([...kindNote, ...rowsOfKey.flatMap(({ bounds }) => bounds)])],
+    }
   })
 }
 
 const idOf = ({ path }: SchemaRow) => path.join('.')
 
-function describeWhere(kindPath: readonly string[] | undefined, kinds: readonly string[]): string {
+function describeCondition(kindPath: readonly string[] | undefined, kinds: readonly string[]): string {
   return `where \`${kindPath?.at(-1)}\` is ${kinds.map(kind => kind.replace(/"[^"]*"/g, word => `\`${word}\``)).join(' or ')}`
 }
 
-function joinSame(rows: readonly SchemaRow[]): SchemaRow {
+function mergeRows(rows: readonly SchemaRow[]): SchemaRow {
   const [first, ...otherRows] = rows
   if (!first) throw new Error('Cannot join rows: there are none')
   const types = [...new Set([first, ...otherRows].map(({ type }) => type))]
@@ -93,11 +97,11 @@ interface KeyOptions {
 }
 
 function describeKey(path: readonly string[], schema: Schema, { namedSchemas, hasKeys }: KeyOptions): SchemaRow {
-  const { schema: inner, ...property } = unwrapSchema(schema)
-  const isObject = definitionOf(inner).type === 'object'
+  const { schema: innerSchema, ...property } = unwrapSchema(schema)
+  const isObject = definitionOf(innerSchema).type === 'object'
   return {
     path,
-    type: describeType(inner, namedSchemas),
+    type: describeType(innerSchema, namedSchemas),
     ...property,
     hasKeys: hasKeys && isObject,
     bounds: listBounds(schema),

@@ -29,18 +29,18 @@ export interface Dispatch {
   /** Accepts a person's message: everybody in the room reads it, and the mentioned agents answer. */
   acceptMessage(room: Room, person: RoomPerson, text: string): void
   /** Accepts a person's decision on an agent's request. @throws Rejection */
-  decide(room: Room, person: RoomPerson, button: Pick<RoomDecision, 'outcome'> & { readonly token: string }): void
+  decide(room: Room, person: RoomPerson, decision: Pick<RoomDecision, 'outcome'> & { readonly token: string }): void
   /** Reads a task that the agent has continued by itself, because somebody has decided elsewhere. @throws Unavailable, Undeliverable */
   refreshTask(task: OpenTask): Promise<void>
   /** Resolves when no call is in progress. */
-  idle(): Promise<void>
+  whenIdle(): Promise<void>
 }
 
 /** The pause between two updates of a streamed answer, ms. */
 const updateIntervalMs = 100
 
 export function createDispatch(deps: DispatchDeps): Dispatch {
-  const state: DispatchState = { ...deps, acquireSlots: createAgentSlots(deps.config), running: new Set() }
+  const state: DispatchState = { ...deps, acquireSlots: createAgentSlots(deps.config), runningTurns: new Set() }
   const { config, requirements, rooms, tasks } = deps
   const { agentsPerMessage } = config.limits
   return {
@@ -54,13 +54,13 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     decide(room, person, { token, outcome }) {
       const requirement = requirements.consume(token, { room: room.name, person, outcome })
       const { address, taskId } = requirement
-      const release = acquireOrRestore(person, requirement, state)
+      const release = acquireSlotsOrRestore(person, requirement, state)
       settleRequirement(requirement, 'sent', rooms)
       const task = tasks.findOrCreate({ room: room.name, address, person, taskId })
       const fanOut = { room, person, remainingCalls: agentsPerMessage }
       const text = outcome === 'granted' ? 'Agreed.' : 'No.'
       const decision = { requirement, outcome }
-      trackTurn({ fanOut, address, text, speaker: person, hop: 0, task, decision }, release, state)
+      startTurn({ fanOut, address, text, speaker: person, hop: 0, task, decision }, release, state)
     },
     async refreshTask(task) {
       if (task.isBusy) return
@@ -71,8 +71,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
         task.isBusy = false
       }
     },
-    async idle() {
-      while (state.running.size > 0) await Promise.all(state.running)
+    async whenIdle() {
+      while (state.runningTurns.size > 0) await Promise.all(state.runningTurns)
     },
   }
 }
@@ -80,7 +80,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 interface DispatchState extends DispatchDeps {
   readonly acquireSlots: AcquireSlots
   /** The calls in progress. */
-  readonly running: Set<Promise<void>>
+  readonly runningTurns: Set<Promise<void>>
 }
 
 /** Calls an agent, or explains in the room why it is not called. */
@@ -92,15 +92,15 @@ function callAgent(turn: Omit<RoomTurn, 'task'>, state: DispatchState): void {
   const { room, person } = fanOut
   try {
     const release = acquireSlots(person, address)
-    trackTurn({ ...turn, task: tasks.findOrCreate({ room: room.name, address, person: speaker }) }, release, state)
+    startTurn({ ...turn, task: tasks.findOrCreate({ room: room.name, address, person: speaker }) }, release, state)
   } catch (error) {
     const { id } = room.addEntry({ author: { kind: 'agent', address }, text: '', state: 'failed' })
     room.updateEntry(id, { problem: describeFailure(error, system) })
   }
 }
 
-function trackTurn(turn: RoomTurn, release: () => void, state: DispatchState): void {
-  const { running } = state
+function startTurn(turn: RoomTurn, release: () => void, state: DispatchState): void {
+  const { runningTurns: running } = state
   const work = runTurn(turn, state).finally(() => {
     release()
     running.delete(work)
@@ -113,7 +113,8 @@ async function runTurn(turn: RoomTurn, state: DispatchState): Promise<void> {
   const { address, task, decision } = turn
   const { room } = turn.fanOut
   const entry = room.addEntry({ author: { kind: 'agent', address }, text: '', state: 'working' })
-  const showPartial = (soFar: () => readonly Part[]) => room.updateEntry(entry.id, { text: readAnswer(soFar()).text })
+  const showPartial = (listParts: () => readonly Part[]) =>
+    room.updateEntry(entry.id, { text: readAnswer(listParts()).text })
   const throttle = createThrottle(showPartial, { paceMs: updateIntervalMs, system })
   try {
     const agent = await client.findAgent(address)
@@ -132,15 +133,15 @@ async function runTurn(turn: RoomTurn, state: DispatchState): Promise<void> {
   }
 }
 
-/** The agents that an answer names in its text, which is how agents are mentioned on our platform (MN-8.1, inline). */
+/** Calls the agents that an answer mentions in its text, because this platform mentions agents inline (MN-8.1). */
 function callMentionedAgents({ fanOut, address, hop }: RoomTurn, text: string, state: DispatchState): void {
   const { limits, agentsDomain } = state.config
   if (hop >= limits.maxHops) return
-  for (const next of findMentions(text, agentsDomain)) {
-    if (next === address || fanOut.remainingCalls <= 0) continue
-    // The speaker's name, in a form that wakes no agent when it is quoted.
+  for (const mentionedAddress of findMentions(text, agentsDomain)) {
+    if (mentionedAddress === address || fanOut.remainingCalls <= 0) continue
+    // The speaker's name has no leading `@`, so that a quotation of this text mentions no agent.
     const quotedText = `${address.slice(1)} says:\n${text}`
-    callAgent({ fanOut, address: next, text: quotedText, speaker: undefined, hop: hop + 1 }, state)
+    callAgent({ fanOut, address: mentionedAddress, text: quotedText, speaker: undefined, hop: hop + 1 }, state)
   }
 }
 
@@ -157,7 +158,7 @@ async function reloadTask(task: OpenTask, deps: DispatchDeps): Promise<void> {
   showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, task }, deps)
 }
 
-function acquireOrRestore(
+function acquireSlotsOrRestore(
   person: RoomPerson,
   requirement: PendingRequirement,
   { acquireSlots, requirements }: Pick<DispatchState, 'acquireSlots' | 'requirements'>,
@@ -176,9 +177,9 @@ function restoreOrCloseRequirement(
   error: unknown,
   { requirements, rooms }: DispatchDeps,
 ): void {
-  const isLost = error instanceof Unavailable
-  if (isLost) requirements.restore(requirement)
-  settleRequirement(requirement, isLost ? 'open' : 'over', rooms)
+  const isRetryable = error instanceof Unavailable
+  if (isRetryable) requirements.restore(requirement)
+  settleRequirement(requirement, isRetryable ? 'open' : 'over', rooms)
 }
 
 /** Describes a failure in a text that everybody in the room may read. */

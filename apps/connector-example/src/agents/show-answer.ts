@@ -1,4 +1,4 @@
-// Shows an agent's answer in a room, and only its own origin's links.
+// Shows an agent's answer in a room, without links to other origins than the agent's.
 import type { FinishedAnswer } from '@postern/a2a'
 import type { Part, Policy } from '@postern/message'
 import { isRequirementKind, parseJsonText, policySchema } from '@postern/message'
@@ -16,35 +16,36 @@ interface AnswerLocation {
   readonly task: OpenTask
 }
 
-interface ShowingDeps {
+interface ShowAnswerDeps {
   readonly config: Pick<ConnectorConfig, 'loopback'>
   readonly requirements: OpenRequirements
   readonly tasks: OpenTasks
 }
 
-/** Shows an answer in its room. The tokens that decide its requirements stay on the server. */
-export function showAnswer(answer: FinishedAnswer, location: AnswerLocation, deps: ShowingDeps): void {
+/** Shows an answer in its room. The tokens with which a person decides the requirements of the answer stay on the server. */
+export function showAnswer(answer: FinishedAnswer, location: AnswerLocation, deps: ShowAnswerDeps): void {
   const { requirements, tasks, config } = deps
   const { room, entryId, task } = location
   const { text, policies } = readAnswer(answer.parts)
   const requirementViews = policies
-    .map(policy => showPolicy(policy, answer, location, requirements))
-    .map(requirement => withLocalLink(requirement, config))
+    .map(policy => openRequirementView(policy, answer, location, requirements))
+    .map(requirement => rewriteLink(requirement, config))
   const isWaiting = answer.status === 'input_required' || answer.status === 'auth_required'
   room.updateEntry(entryId, { text, state: 'said', requirements: requirementViews })
   tasks.settle(task, { answer, entryId, isWaiting, isQuestion: isWaiting && requirementViews.length === 0 })
 }
 
-function showPolicy(
+/** Returns the view of a policy. If a person can decide the policy here, this also opens its requirement. */
+function openRequirementView(
   policy: Policy,
   { taskId }: FinishedAnswer,
   { room, entryId, origin, task: { address, person: decider } }: AnswerLocation,
   openRequirements: OpenRequirements,
 ): RequirementView {
-  const { kind, title, message, action_label: label, state, retry_after_seconds: wait } = policy
+  const { kind, title, message, action_label: label, state, retry_after_seconds: retryAfterSeconds } = policy
   const isOpen = isRequirementKind(kind) && decider !== undefined && taskId !== undefined
   const url = isOpen ? checkLink(policy, origin) : undefined
-  const isOurs = isOpen && state !== undefined
+  const canBeDecidedHere = isOpen && state !== undefined
   return {
     kind: cleanAnswerText(kind).slice(0, 100),
     message: cleanAnswerText(message).slice(0, 4_000),
@@ -52,9 +53,9 @@ function showPolicy(
     ...(label && { actionLabel: cleanAnswerText(label).slice(0, 80) }),
     ...(url && { url }),
     ...(kind === 'payment_required' && { price: readPrice(policy) }),
-    ...(wait !== undefined && { retryAfterSeconds: wait }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...(isOpen && { decider }),
-    ...(isOurs && {
+    ...(canBeDecidedHere && {
       token: openRequirements.add({ room: room.name, entryId, address, taskId, kind, inReplyToState: state, decider }),
     }),
     status: isOpen ? 'open' : 'told',
@@ -67,7 +68,7 @@ function checkLink({ url }: Policy, origin: string): string | undefined {
 }
 
 /** Rewrites a link for the browser, which does not know the names of the hosts if all run on one machine. */
-function withLocalLink(requirement: RequirementView, { loopback }: ShowingDeps['config']): RequirementView {
+function rewriteLink(requirement: RequirementView, { loopback }: ShowAnswerDeps['config']): RequirementView {
   const url = requirement.url === undefined ? undefined : new URL(requirement.url)
   const port = url && loopback[url.hostname]
   return url && port ? { ...requirement, url: `http://127.0.0.1:${port}${url.pathname}${url.search}` } : requirement
@@ -107,25 +108,25 @@ function changeRequirements(
 }
 
 /** An agent's answer, as a room can show it. */
-interface ReadAnswer {
+interface AnswerContent {
   readonly text: string
   readonly policies: readonly Policy[]
 }
 
 /** The longest text that is shown of one answer, in characters. */
-const maxText = 16_000
+const maxTextChars = 16_000
 const maxPolicies = 5
 /** Matches characters that reverse the reading direction of a line, or are invisible. */
-const hiddenCharacters = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv
+const hiddenCharPattern = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv
 
 /**
  * Reads an A2A answer. An answer states each policy twice: as data, and as text for clients that do not know the data. `readAnswer` omits
  * that text, because it contains the decision link, and everybody in the room would see it.
  */
-export function readAnswer(parts: readonly Part[]): ReadAnswer {
+export function readAnswer(parts: readonly Part[]): AnswerContent {
   const policies = parts.flatMap(readPolicy).slice(0, maxPolicies)
-  const texts = parts.map(part => readWords(part, policies)).filter(Boolean)
-  return { text: texts.join('\n\n').slice(0, maxText), policies }
+  const texts = parts.map(part => readPartText(part, policies)).filter(Boolean)
+  return { text: texts.join('\n\n').slice(0, maxTextChars), policies }
 }
 
 function readPolicy(part: Part): readonly Policy[] {
@@ -136,17 +137,17 @@ function readPolicy(part: Part): readonly Policy[] {
   return parsedPolicy?.success ? [parsedPolicy.data] : []
 }
 
-function readWords(part: Part, policies: readonly Policy[]): string {
-  if (part.kind === 'text') return policies.reduce(dropWords, cleanAnswerText(part.content)).trim()
+function readPartText(part: Part, policies: readonly Policy[]): string {
+  if (part.kind === 'text') return policies.reduce(removePolicyText, cleanAnswerText(part.content)).trim()
   if (part.kind === 'file' || part.kind === 'artifact') return part.name ? `[${cleanAnswerText(part.name)}]` : ''
   return ''
 }
 
 export function cleanAnswerText(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(hiddenCharacters, '')
+  return text.replace(/\r\n?/g, '\n').replace(hiddenCharPattern, '')
 }
 
-function dropWords(text: string, { title, message, url, action_label: label }: Policy): string {
+function removePolicyText(text: string, { title, message, url, action_label: label }: Policy): string {
   const link = url && (label ? `${label}: ${url}` : url)
   const linkText = cleanAnswerText([title, message, link].filter(Boolean).join('\n'))
   const remainingText = text.endsWith(linkText) ? text.slice(0, -linkText.length) : text

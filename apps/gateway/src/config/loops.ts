@@ -44,5 +44,5 @@ export function readMentionFanoutLimits({
   mention_at_once,
   mention_seconds,
 }: LoopConfig): MentionFanoutLimits {
-  return { maxMentions: max_mentions, concurrency: mention_at_once, withinMs: mention_seconds * 1000 }
+  return { maxMentions: max_mentions, concurrency: mention_at_once, timeoutMs: mention_seconds * 1000 }
 }

@@ -10,9 +10,11 @@ function createFile(tree: object): ConfigFile {
   return { tree: value as ConfigFile['tree'], missingSettings, baseDir: '/nowhere', path: undefined }
 }
 
-const createConfigWithDigest = (sha256: object) => ({ a2a: { auth: { api_keys: [{ name: 'a', sha256 }] } } })
+const createConfigWithDigest = (digestSource: object) => ({
+  a2a: { auth: { api_keys: [{ name: 'a', sha256: digestSource }] } },
+})
 
-test('dev mode generates an API key for a list together with its digest', () => {
+test('dev mode generates an API key and its digest for an entry of `api_keys`', () => {
   const file = createFile(createConfigWithDigest({ env: 'KEY' }))
   const [generatedSecret, ...otherSecrets] = generateSecrets(file.missingSettings)
   expect(otherSecrets).toEqual([])
@@ -22,15 +24,15 @@ test('dev mode generates an API key for a list together with its digest', () => 
   expect(config.a2a.auth.api_keys[0]?.sha256).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('dev mode generates one value for a variable, and uses it for later files too', () => {
+test('dev mode generates one value for each variable, and uses this value again for later files', () => {
   const tree = {
     agents: { a: { secret: { env: 'S' } }, b: { mcp: [{ url: 'http://x.test/', api_key: { env: 'S' } }] } },
   }
-  const { missingSettings: missing } = createFile(tree)
-  const generatedSecrets = generateSecrets(missing)
+  const { missingSettings } = createFile(tree)
+  const generatedSecrets = generateSecrets(missingSettings)
   expect(generatedSecrets.map(({ key }) => key)).toEqual(['agents.a.secret', 'agents.b.mcp.0.api_key'])
   expect(new Set(generatedSecrets.map(({ value }) => value)).size).toBe(1)
-  expect(generateSecrets(missing, generatedSecrets)).toEqual(generatedSecrets)
+  expect(generateSecrets(missingSettings, generatedSecrets)).toEqual(generatedSecrets)
 })
 
 test('an error in a value that dev mode cannot generate names the variable', () => {

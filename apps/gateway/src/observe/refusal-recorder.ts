@@ -34,7 +34,7 @@ export function createRefusalRecorder({ findOwner, store, now, findAddress: addr
     const owner = findOwner(context)
     const via = owner?.channel
     if (!(isGatewayFault(status) || (via !== undefined && isChangingRequest(method, status)))) return
-    const path = owner?.path ?? routes.find(route => route.method !== 'ALL')?.path ?? '*'
+    const path = owner?.pattern ?? routes.find(route => route.method !== 'ALL')?.path ?? '*'
     if (monitoringPaths.has(path) || path.startsWith(chatPrefix)) return
     const request = {
       via: via ?? gatewayOwnerName,

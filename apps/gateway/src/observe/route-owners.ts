@@ -6,15 +6,15 @@ import { matchedRoutes } from 'hono/route'
 /** The name of the gateway itself as the owner of a route: pages, discovery, files and the operator’s API. */
 export const gatewayOwnerName = 'gateway'
 
-interface RouteOwner {
+interface OwnedRoute {
   /** The name of the channel. */
   readonly channel: string
   /** The pattern of the route. */
-  readonly path: string
+  readonly pattern: string
 }
 
 /** Finds the channel whose route a request has matched; undefined if the route is the gateway’s own. */
-export type FindRouteOwner = (context: Context) => RouteOwner | undefined
+export type FindRouteOwner = (context: Context) => OwnedRoute | undefined
 
 export function createRouteOwnerFinder(
   channels: readonly Pick<Channel<Hono>, 'descriptor' | 'endpoint'>[],
@@ -25,8 +25,8 @@ export function createRouteOwnerFinder(
     ),
   )
   return context => {
-    const path = matchedRoutes(context).findLast(route => owners.has(route.path))?.path
-    const channel = path === undefined ? undefined : owners.get(path)
-    return path === undefined || channel === undefined ? undefined : { path, channel }
+    const pattern = matchedRoutes(context).findLast(route => owners.has(route.path))?.path
+    const channel = pattern === undefined ? undefined : owners.get(pattern)
+    return pattern === undefined || channel === undefined ? undefined : { pattern, channel }
   }
 }

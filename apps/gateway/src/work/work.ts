@@ -39,7 +39,7 @@ interface WorkDeps {
   readonly people: LinkDeps
   readonly countUsage: NonNullable<TurnContext['countUsage']>
   readonly traceparentOf: TurnContext['traceparentOf']
-  readonly noteStep: TurnContext['noteStep']
+  readonly noteStep: TurnContext['onStepEnded']
   /** The number of concurrent turns of the agents for which it differs from `slots.turnsPerAgent`. */
   readonly turnsOf: ReadonlyMap<string, number>
   /** Counts the turns of an agent that still run under an earlier configuration. */

@@ -4,7 +4,7 @@ import { replayAll } from '../replay/replay-gateway.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import { uniqueName } from '../setup/web-gateway.ts'
-import { askWhy, factsOf } from '../why/ask-why.ts'
+import { askWhy, listFacts } from '../why/ask-why.ts'
 import { openAskingServer } from './asking-server.ts'
 
 // These tests cancel a task, as an A2A client, while an agent waits for the answer to its question; the agent must learn of it.
@@ -144,7 +144,7 @@ test('a replay repeats the cancel, and `why` explains it', async () => {
   expect(reports.some(({ message }) => message === record.number)).toBe(true)
   const [why] = (await askWhy(gateway, `#${record.number}`)).explanations
   expect(why).toMatchObject({ code: 'answered', sender: '@carol@issuer.test', agent: 'module' })
-  expect(why && factsOf(why)).toContain('flags: task_canceled')
+  expect(why && listFacts(why)).toContain('flags: task_canceled')
 })
 
 test.each(['deaf', 'listener'])('an agent that does not receive the kind `cancel` gets no call (%s)', async agent => {

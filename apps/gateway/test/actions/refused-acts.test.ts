@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway, uniqueName } from '../setup/web-gateway.ts'
-import { askWhy, factsOf } from '../why/ask-why.ts'
+import { askWhy, listFacts } from '../why/ask-why.ts'
 
 // These tests check that both the agent and the operator learn of an act that cannot be done.
 
@@ -38,7 +38,7 @@ async function performAct({
     .flatMap(line => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
   const { explanations } = await askWhy(web.gateway, id)
   const [first] = explanations
-  return { answerText: findEvent(events, 'TEXT_MESSAGE_CONTENT')?.delta ?? '', facts: first ? factsOf(first) : '' }
+  return { answerText: findEvent(events, 'TEXT_MESSAGE_CONTENT')?.delta ?? '', facts: first ? listFacts(first) : '' }
 }
 
 const bob = { via: 'email', mentions: ['@bob@elsewhere.example'], subject: 'News' }

@@ -23,17 +23,17 @@ async function runChat(agent: string, body: object): Promise<readonly BaseEvent[
   return readEvents(await web.requestAs(`/api/v1/agents/${agent}/runs`, init))
 }
 
-/** Makes the agent ask a question, and answers it with `entry` in `resume`. */
-async function answer(agent: string, content: string, entry: object) {
+/** Makes the agent ask a question, and answers the question with `resumeEntry`. */
+async function askAndAnswer(agent: string, content: string, resumeEntry: object) {
   const threadId = uniqueName('thread')
   const events = await runChat(agent, { threadId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
   const { outcome } = events.at(-1) as BaseEvent & { outcome: { interrupts: readonly { id: string }[] } }
   const [{ id } = { id: '' }] = outcome.interrupts
-  return { id, events: await runChat(agent, { threadId, messages: [], resume: [{ interruptId: id, ...entry }] }) }
+  return { id, events: await runChat(agent, { threadId, messages: [], resume: [{ interruptId: id, ...resumeEntry }] }) }
 }
 
-test('a question that a person cancels goes back to its agent, which may answer', async () => {
-  const { id, events } = await answer('curious', 'ask', { status: 'cancelled' })
+test('an agent receives the cancellation of its question, and may answer', async () => {
+  const { id, events } = await askAndAnswer('curious', 'ask', { status: 'cancelled' })
   expect(JSON.stringify(events)).toContain(`closed: ${id}`)
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   const [newest] = await web.gateway.messages()
@@ -87,7 +87,7 @@ test('a person can close a question again if the gateway stopped before the agen
 
 test('an agent that only receives messages gets no turn for a closed question', async () => {
   const countBefore = (await web.gateway.messages()).length
-  const { events } = await answer('deaf', 'ask', { status: 'cancelled' })
+  const { events } = await askAndAnswer('deaf', 'ask', { status: 'cancelled' })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   expect((await web.gateway.messages()).length).toBe(countBefore + 1)
 })
@@ -97,5 +97,5 @@ test.each([
   [{ status: 'resolved', payload: { approved: false } }, 'declined, cancelled: false'],
   [{ status: 'resolved', payload: { approved: true } }, 'granted, cancelled: false'],
 ])('an agent can tell a cancelled consent from a declined one: %j', async (entry, text) => {
-  expect(JSON.stringify((await answer('curious', 'consent', entry)).events)).toContain(text)
+  expect(JSON.stringify((await askAndAnswer('curious', 'consent', entry)).events)).toContain(text)
 })

@@ -2,7 +2,7 @@ import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { judgeStream, openWebGateway, parseEvents, readEvents, typesOf, uniqueName } from '../setup/web-gateway.ts'
+import { checkEventStream, openWebGateway, parseEvents, readEvents, typesOf, uniqueName } from '../setup/web-gateway.ts'
 
 // These tests cover runs that a client rejoins, and conversations that another tab follows.
 
@@ -81,7 +81,7 @@ test('a client whose stream broke off rejoins by the id of the run, and gets eac
   delete process.env.LINGER
   await secondReading.waitFor('RUN_FINISHED')
   const events = parseEvents(secondReading.text())
-  await judgeStream(secondReading.text(), events)
+  await checkEventStream(secondReading.text(), events)
   expect(typesOf(events).slice(0, 3)).toEqual(['RUN_STARTED', 'STEP_STARTED', 'MESSAGES_SNAPSHOT'])
   expect(textsOf(events)).toEqual(await historyOf(threadId))
 })

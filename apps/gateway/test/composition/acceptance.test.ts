@@ -10,8 +10,8 @@ import { eventually } from '../setup/gateway.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
 
-// This test takes one conversation through the whole gateway: a customer on the fediverse, a swarm that hands over, a refund that the
-// customer allows, an agent on another host, and finally every format.
+// This test takes one conversation through the whole gateway: a customer on the fediverse, a swarm whose agents hand over to each other, a refund that
+// the customer allows, an agent on another host, and finally every format.
 
 const tillFile = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 let gateways: Gateways
@@ -58,7 +58,7 @@ interface Transcript {
   readonly added: number
 }
 
-async function exchange(query: Record<string, string>, body?: object): Promise<Transcript> {
+async function requestTranscript(query: Record<string, string>, body?: object): Promise<Transcript> {
   const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
   const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
   const response = await fetch(`${gateways.url('a.test')}/operator/api/transcript?${new URLSearchParams(query)}`, init)
@@ -78,16 +78,16 @@ async function waitForAnswer(text: string) {
 
 test('a fediverse conversation passes a swarm, an approved refund and a remote agent, and every transcript format round-trips', async () => {
   const { simulation } = gateways
-  const first = await simulation.send({ via: 'activitypub', to: 'desk', text: 'My lamp is broken' })
-  expect(first.reply?.text).toContain('Which order is it?')
+  const lampReply = await simulation.send({ via: 'activitypub', to: 'desk', text: 'My lamp is broken' })
+  expect(lampReply.reply?.text).toContain('Which order is it?')
 
-  const result = await simulation.send({
+  const refundReply = await simulation.send({
     via: 'activitypub',
     to: 'desk',
     text: 'Number 17, please',
-    thread: first.thread,
+    thread: lampReply.thread,
   })
-  expect(result.reply?.text).toContain('Give 20.00 back for order 17?')
+  expect(refundReply.reply?.text).toContain('Give 20.00 back for order 17?')
   const [, path = ''] =
     /https:\/\/a\.test(\/actions\/[\w-]{43})/.exec(JSON.stringify(simulation.fediverse.received)) ?? []
   const page = await fetch(gateways.url('a.test') + path)
@@ -95,6 +95,7 @@ test('a fediverse conversation passes a swarm, an approved refund and a remote a
   const grant = () =>
     fetch(gateways.url('a.test') + path, { method: 'POST', body: new URLSearchParams({ decision: 'grant' }) })
   expect((await grant()).status).toBeLessThan(400)
+  // A second click must not refund twice.
   await grant()
   const paidRecord = await waitForAnswer('The money is on its way')
   expect(paidRecord.message.policy_resolution).toMatchObject({ outcome: 'granted' })
@@ -105,18 +106,18 @@ test('a fediverse conversation passes a swarm, an approved refund and a remote a
     via: 'activitypub',
     to: 'desk',
     text: 'Is another one in stock?',
-    thread: first.thread,
+    thread: lampReply.thread,
   } as const
-  const answeredResult = await simulation.send(nextMessage)
-  expect(answeredResult.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1')
+  const stockReply = await simulation.send(nextMessage)
+  expect(stockReply.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1')
 
-  const transcript = await exchange({ thread: first.id, format: 'jsonl' })
+  const transcript = await requestTranscript({ thread: lampReply.id, format: 'jsonl' })
   const kinds = transcript.messages.map(({ kind }) => kind)
   for (const kind of ['text', 'tool_call', 'approval_required', 'tool_result']) expect(kinds).toContain(kind)
   for (const format of exchangeFormats) {
-    const { messages } = await exchange({ thread: first.id, format })
+    const { messages } = await requestTranscript({ thread: lampReply.id, format })
     expect(messages.length, format).toBeGreaterThan(0)
-    expect((await exchange({ thread: first.id, format }, { messages })).added, format).toBe(0)
+    expect((await requestTranscript({ thread: lampReply.id, format }, { messages })).added, format).toBe(0)
   }
-  expect(await exchange({ thread: first.id, format: 'jsonl' })).toEqual(transcript)
+  expect(await requestTranscript({ thread: lampReply.id, format: 'jsonl' })).toEqual(transcript)
 })

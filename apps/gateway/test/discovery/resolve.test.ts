@@ -41,7 +41,7 @@ describe('postern resolve', () => {
   })
 
   test.each([
-    ['@echo@agents.test', undefined],
+    ['@echo@agents.test', 0],
     ['@nobody@agents.test', 2],
     ['@@agents.test', 2],
   ])('prints the report of %s and exits with code %s', async (address, exitCode) => {
@@ -49,6 +49,7 @@ describe('postern resolve', () => {
     const config = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
     const lines: string[] = []
     const collectLine = (text: string) => void lines.push(text)
+    // printResolved() sets the exit code, which would otherwise be the exit code of the test run.
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
       const openClient = () =>
@@ -62,11 +63,11 @@ describe('postern resolve', () => {
         printStyled: collectLine,
       }
       await printResolved(output, { address })
-      expect(process.exitCode).toBe(exitCode)
+      expect(process.exitCode ?? 0).toBe(exitCode)
     } finally {
       vi.unstubAllGlobals()
     }
-    expect(lines[0]).toContain(exitCode === undefined ? '✓ webfinger.subject' : '✗')
+    expect(lines[0]).toContain(exitCode === 0 ? '✓ webfinger.subject' : '✗')
   })
 
   test('escapes control characters of a peer in its output', () => {
@@ -105,10 +106,10 @@ describe('the published documents', () => {
     const card = JSON.parse((await requestPath('/.well-known/agent-card/Echo')).body.toString())
     const a2aCard = JSON.parse((await requestPath('/agents/echo/.well-known/agent-card.json')).body.toString())
     const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
-    const isOurs = (uri: string) => mentionableExtensions.some(extension => extension.uri === uri)
+    const isMentionableExtension = (uri: string) => mentionableExtensions.some(extension => extension.uri === uri)
     expect(card.a2a.capabilities.extensions).toEqual(listGatewayExtensions({ identity: { trusted_issuers: [] } }))
     expect(uris(card.a2a.capabilities.extensions).toSorted()).toEqual(
-      uris(a2aCard.capabilities.extensions).filter(isOurs).toSorted(),
+      uris(a2aCard.capabilities.extensions).filter(isMentionableExtension).toSorted(),
     )
     expect(card).toMatchObject({ address: '@echo@agents.test', protocol_version: '0.1' })
     expect(card.mentionable).toEqual({
@@ -146,7 +147,7 @@ test('the configuration refuses agents whose names differ only in case (MN-1.3, 
   await expect(openTestGateway(() => ({ agents }))).rejects.toThrow('agents.Echo')
 })
 
-test('the page of a gateway with very many agents lists a hundred, and the directory all', async () => {
+test('the page of a gateway with very many agents lists a hundred agents, and the directory lists all of them', async () => {
   const names = Array.from({ length: 150 }, (_, index) => `agent${index}`)
   const agents = Object.fromEntries(names.map(name => [name, { use: 'builtin:echo' }]))
   const large = await openTestGateway(() => ({ agents, default_agent: 'agent0' }))

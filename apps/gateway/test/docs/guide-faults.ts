@@ -2,8 +2,8 @@
 import type { CodeBlock } from './blocks.ts'
 import { isCheckedByLanguage, readCodeBlocks } from './blocks.ts'
 import { foreignBlocks } from './cases.ts'
-import type { TypeEntries } from './type-faults.ts'
-import { findTypeFaults } from './type-faults.ts'
+import type { TypeFiles } from './type-errors.ts'
+import { listTypeErrors } from './type-errors.ts'
 
 /** The code blocks of the guides, except those for other programs. */
 export const guideBlocks: readonly CodeBlock[] = readCodeBlocks()
@@ -18,9 +18,9 @@ const invalidExample = "import { defineAgent } from 'postern'\nexport default de
 export const plantedFault = 'a module that is wrong on purpose'
 
 /** Lists the faults of all examples by their places, and that of a module that is wrong on purpose. `entries` defaults to the source. */
-export function findGuideFaults(entries?: TypeEntries): readonly string[] {
+export function findGuideFaults(entries?: TypeFiles): readonly string[] {
   const modules = guideBlocks.filter(({ language }) => language === 'ts')
-  const faults = findTypeFaults([...modules.map(({ code }) => `${code}\nexport {}\n`), invalidExample], entries)
+  const faults = listTypeErrors([...modules.map(({ code }) => `${code}\nexport {}\n`), invalidExample], entries)
   return faults.map(fault => {
     const block = modules[Number(/example-(\d+)\.ts/.exec(fault)?.[1])]
     return block ? `${locateBlock(block)}: ${fault}` : plantedFault

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { findTypeFaults } from './type-faults.ts'
+import { listTypeErrors } from './type-errors.ts'
 
 // Tests the examples of the SDK that editors show: each `@example` has the types that it uses.
 
@@ -57,6 +57,6 @@ test('the examples of the SDK pass the type check, which notices a wrong one', {
   timeout: 300_000,
 }, () => {
   const invalidExample = "import { defineAgent } from 'postern'\nexport default defineAgent({ handle: () => 3 })\n"
-  const faults = findTypeFaults([...examples.map(wrap), invalidExample])
+  const faults = listTypeErrors([...examples.map(wrap), invalidExample])
   expect(faults).toEqual([expect.stringContaining(`example-${examples.length}.ts(2,`)])
 })

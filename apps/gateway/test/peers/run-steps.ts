@@ -1,21 +1,26 @@
-/** Runs the steps of an exam; each is one action on a stage and its expected result. */
-export interface ExamStep<Stage> {
+// Runs the steps of an exam of the gateway, and reports their results.
+
+/** One step of an exam: an action, and checks of its result that throw an error. */
+export interface ExamStep<Exam> {
   readonly name: string
-  run(setup: Stage): Promise<void>
+  run(exam: Exam): Promise<void>
 }
 
 export const printLine = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Runs every step, even after one that failed, and reports each result. Returns the number of failures. */
-export async function runSteps<Stage>(steps: readonly ExamStep<Stage>[], setup: Stage): Promise<number> {
+export async function runSteps<Exam>(steps: readonly ExamStep<Exam>[], exam: Exam): Promise<number> {
   let failures = 0
-  for (const step of steps) failures += (await isPassed(step, setup)) ? 0 : 1
+  for (const step of steps) {
+    if (!(await runStep(step, exam))) failures += 1
+  }
   return failures
 }
 
-async function isPassed<Stage>({ name, run }: ExamStep<Stage>, setup: Stage): Promise<boolean> {
+/** Runs one step and reports its result. Returns true if the step has passed. */
+async function runStep<Exam>({ name, run }: ExamStep<Exam>, exam: Exam): Promise<boolean> {
   const startedAt = performance.now()
-  const failure = await run(setup).then(
+  const failure = await run(exam).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )

@@ -20,27 +20,27 @@ const folder = mkdtempSync(join(tmpdir(), 'postern-chat-'))
 const threads: Thread[] = []
 let gateway: StartedGateway
 let bot: Chat
-let failures = 0
+let failedRuns = 0
 
 const server = createServer(getRequestListener(request => bot.webhooks.postern?.(request) ?? new Response()))
 
 async function answer(thread: Thread, message: Message): Promise<void> {
   threads.push(thread)
-  const [word] = message.text.split(' ')
-  if (word === 'stream') await thread.post(streamWords())
-  else if (word === 'edit') await (await thread.post('wrong')).edit('**right**')
-  else if (word === 'file') {
+  const [command] = message.text.split(' ')
+  if (command === 'stream') await thread.post(streamWords())
+  else if (command === 'edit') await (await thread.post('wrong')).edit('**right**')
+  else if (command === 'file') {
     await thread.post({
       markdown: 'here',
       files: [{ data: Buffer.from('hi'), filename: 'a.txt', mimeType: 'text/plain' }],
     })
-  } else if (word === 'read') {
+  } else if (command === 'read') {
     const readAttachment = ({ url, fetchData }: Attachment) => (fetchData ? fetchData() : url)
     await thread.post((await Promise.all(message.attachments.map(readAttachment))).join(' '))
-  } else if (word === 'nothing') return
-  else if (word === 'fail') {
-    failures += 1
-    if (failures === 1) throw new Error('as asked')
+  } else if (command === 'nothing') return
+  else if (command === 'fail') {
+    failedRuns += 1
+    if (failedRuns === 1) throw new Error('as asked')
     await thread.post('at the second try')
   } else await thread.post({ markdown: `*heard* ${message.text} from ${message.author.userId}` })
 }
@@ -86,7 +86,7 @@ describe('a bot of Chat SDK', () => {
     ['activitypub', '@alice@mastodon.test'],
     ['email', 'alice@alice.test'],
     ['a2a', ''],
-  ] as const)('answers a message over %s, and knows proven senders', async (via, address) => {
+  ] as const)('answers a message over %s, and receives the proven address of its sender', async (via, address) => {
     const reply = await sendText('hello', via)
     expect(reply).toMatch(/heard\W* hello from/)
     expect(reply).toContain(address)
@@ -104,7 +104,7 @@ describe('a bot of Chat SDK', () => {
     ['stream', /^one two three$/],
     ['edit', /^\*\*right\*\*$/],
     ['file', /^here/],
-  ])('answers with its last post: %s', async (text, pattern) => {
+  ])('answers with the final state of its post: %s', async (text, pattern) => {
     expect(await sendText(text)).toMatch(pattern)
   })
 
@@ -131,11 +131,11 @@ describe('a bot of Chat SDK', () => {
     await sendText('hello', 'activitypub')
     const sentMessage = await threads.at(-1)?.post('one more thing')
     expect(sentMessage?.id).toMatch(/^[0-9a-f]{32}$/)
-    const list = async () => {
+    const readDeliveries = async () => {
       const headers = { authorization: `Bearer ${gateway.token}` }
       return (await fetch(`${gateway.url}/operator/api/deliveries?limit=5`, { headers })).text()
     }
-    await vi.waitFor(async () => expect(await list()).toContain('one more thing'))
+    await vi.waitFor(async () => expect(await readDeliveries()).toContain('one more thing'))
   })
 })
 

@@ -4,8 +4,8 @@ import { startGateway } from '../../src/testing/index.ts'
 import type { ExampleModel } from '../python/example-model.ts'
 import { openExampleModel } from '../python/example-model.ts'
 
-const guide = { use: 'openai', model: 'm', tools: './agents/weather.ts' } as const
-const rule = { policy: 'preview', approve: 'operator' } as const
+const guideConfig = { use: 'openai', model: 'm', tools: './agents/weather.ts' } as const
+const weatherPolicy = { policy: 'preview', approve: 'operator' } as const
 
 function findRequirementId({ parts }: PeerReply): string {
   const policy = parts.find(part => part.kind === 'policy')?.policy
@@ -13,7 +13,7 @@ function findRequirementId({ parts }: PeerReply): string {
 }
 
 const settings = { agents: { asker: { use: './agents/asker.ts' } } } as const
-const times = { kind: 'file', name: 'times.txt', bytes: new TextEncoder().encode('nine to five') }
+const openingHoursFile = { kind: 'file', name: 'times.txt', bytes: new TextEncoder().encode('nine to five') }
 
 describe('a gateway of postern/testing', () => {
   let gateway: StartedGateway
@@ -21,7 +21,10 @@ describe('a gateway of postern/testing', () => {
 
   beforeAll(async () => {
     model = await openExampleModel()
-    const agents = { ...settings.agents, guide: { ...guide, base_url: model.url, tool_policies: { weather: rule } } }
+    const agents = {
+      ...settings.agents,
+      guide: { ...guideConfig, base_url: model.url, tool_policies: { weather: weatherPolicy } },
+    }
     gateway = await startGateway({ folder: import.meta.dirname, settings: { agents } })
   })
   afterAll(async () => {
@@ -42,13 +45,15 @@ describe('a gateway of postern/testing', () => {
     expect(otherMails).toEqual([])
     expect(mail).toMatchObject({ via: 'email', type: 'mail', from: expect.stringContaining('asker@agents.test') })
     expect(mail).toMatchObject({ text: expect.stringMatching(/^Grüße!/), id: response.thread })
-    expect(mail?.files.map(({ bytes, ...file }) => ({ ...file, bytes: new Uint8Array(bytes) }))).toMatchObject([times])
+    expect(mail?.files.map(({ bytes, ...file }) => ({ ...file, bytes: new Uint8Array(bytes) }))).toMatchObject([
+      openingHoursFile,
+    ])
     await vi.waitFor(async () => {
       const receivedPost = (await gateway.inbox('@alice@mastodon.test')).find(({ type }) => type === 'Create')
       expect(receivedPost).toMatchObject({
         via: 'activitypub',
         text: expect.stringMatching(/^Open until five\./),
-        files: [times],
+        files: [openingHoursFile],
       })
     })
     expect(await gateway.inbox('bob@mastodon.test')).toEqual([])
@@ -65,13 +70,13 @@ describe('a gateway of postern/testing', () => {
     async via => {
       const response = await gateway.send({ via, to: 'asker', text: 'consent' })
       expect(response.parts).toMatchObject([{ kind: 'policy', policy: { message: 'May I?' } }])
-      const granted = await gateway.decide(response, 'granted')
-      expect(granted.parts).toMatchObject([{ kind: 'text', content: 'They said granted.' }])
-      expect(await gateway.record(granted)).toMatchObject({
+      const grantedReply = await gateway.decide(response, 'granted')
+      expect(grantedReply.parts).toMatchObject([{ kind: 'text', content: 'They said granted.' }])
+      expect(await gateway.record(grantedReply)).toMatchObject({
         message: { policy_resolution: { resolver: { method: 'link' } } },
       })
-      const waiting = await gateway.send({ via, to: 'asker', text: 'approval' })
-      const { parts } = await gateway.decide(waiting, 'declined')
+      const waitingReply = await gateway.send({ via, to: 'asker', text: 'approval' })
+      const { parts } = await gateway.decide(waitingReply, 'declined')
       expect(parts).toMatchObject([{ kind: 'text', content: 'They said declined.' }])
     },
   )
@@ -79,9 +84,9 @@ describe('a gateway of postern/testing', () => {
   test.each([
     ['by the result that asked', (response: PeerReply) => response],
     ['by the id of the requirement', (response: PeerReply) => findRequirementId(response)],
-  ])('approves the call of a tool with changed arguments, %s', async (_, name) => {
+  ])('approves the call of a tool with changed arguments, %s', async (_, selectRequirement) => {
     const response = await gateway.send({ via: 'email', to: 'guide', text: 'The weather in Oslo?' })
-    const { parts } = await gateway.decide(name(response), 'granted', { city: 'Bergen' })
+    const { parts } = await gateway.decide(selectRequirement(response), 'granted', { city: 'Bergen' })
     expect(JSON.stringify(parts)).toContain('a real look at Bergen')
     const [question, answer] = (await gateway.inbox('alice@alice.test')).slice(-2)
     expect([question?.text, answer?.text]).toEqual([expect.any(String), expect.stringContaining('Bergen')])
@@ -99,7 +104,7 @@ describe('a gateway of postern/testing', () => {
 })
 
 test.each(['activitypub', 'a2a', 'email'] as const)(
-  'a gateway of postern/testing accepts messages by %s after its clock advances, and overdue work ends',
+  'a gateway of postern/testing accepts messages by %s after its clock advances, and overdue requirements expire',
   async via => {
     const gateway = await startGateway({ folder: import.meta.dirname, settings })
     const response = await gateway.send({ via, to: 'asker', text: 'consent' })

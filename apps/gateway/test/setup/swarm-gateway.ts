@@ -4,7 +4,7 @@ import type { Complete, ModelReply, ModelServer } from '@postern/agents/test-mod
 import { openModelServer, replyWith, respondWithToolCall } from '@postern/agents/test-model-server'
 import type { TestGateway } from './gateway.ts'
 import { openTestGateway, operatorToken } from './gateway.ts'
-import { judgeStream, parseEvents } from './web-gateway.ts'
+import { checkEventStream, parseEvents } from './web-gateway.ts'
 
 export { replyWith, respondWithToolCall as call }
 
@@ -50,7 +50,7 @@ export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'des
     postJson('runs', { threadId, runId, messages: [{ id: nameOne('msg'), role: 'user', content }] })
   async function runChat(...input: Parameters<SwarmChat['beginRun']>): Promise<string> {
     const text = await (await beginRun(...input)).text()
-    await judgeStream(text, parseEvents(text))
+    await checkEventStream(text, parseEvents(text))
     return text
   }
   return { postJson, beginRun, runChat }

@@ -123,12 +123,12 @@ export async function readEvents(response: Response): Promise<BaseEvent[]> {
   expect(response.status).toBe(200)
   const text = await response.text()
   const events = parseEvents(text)
-  await judgeStream(text, events)
+  await checkEventStream(text, events)
   return events
 }
 
 /** Checks a stream with the real client (C-13), which rejects one that breaks a rule, and warns about the parts that it has left out. */
-export async function judgeStream(text: string, events: readonly BaseEvent[]): Promise<void> {
+export async function checkEventStream(text: string, events: readonly BaseEvent[]): Promise<void> {
   const { threadId, runId } = events[0] as unknown as { readonly threadId: string; readonly runId: string }
   const headers = { 'content-type': 'text/event-stream' }
   const client = new HttpAgent({

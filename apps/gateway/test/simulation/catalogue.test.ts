@@ -16,7 +16,7 @@ import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { SimulatedGateway } from '../../src/running/run.ts'
 import { openDev } from '../../src/running/run.ts'
 
-let dev: SimulatedGateway
+let devGateway: SimulatedGateway
 let url = ''
 let file: ConfigFile
 
@@ -28,10 +28,10 @@ beforeAll(async () => {
     POSTERN_DATA: join(workingDir, 'data'),
   }
   file = await readConfigFile({ environment, workingDir, settings: {} })
-  dev = await openDev(file, { log: createLog({ level: 'silent', readable: false }) })
-  url = dev.listening[0]?.description ?? ''
+  devGateway = await openDev(file, { log: createLog({ level: 'silent', readable: false }) })
+  url = devGateway.listening[0]?.description ?? ''
 })
-afterAll(() => dev.stop())
+afterAll(() => devGateway.stop())
 
 interface SendResult {
   readonly id: string
@@ -41,7 +41,7 @@ interface SendResult {
 }
 
 async function requestApi<Answer>(path: string, body?: object): Promise<{ status: number; json: Answer }> {
-  const headers = { authorization: `Bearer ${dev.gateway.operatorToken}` }
+  const headers = { authorization: `Bearer ${devGateway.gateway.operatorToken}` }
   const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) }
   const response = await fetch(`${url}/operator/api${path}`, init)
   return { status: response.status, json: (await response.json()) as Answer }
@@ -69,21 +69,21 @@ const refusalPatterns: Readonly<Record<string, RegExp>> = {
 }
 
 async function checkEntry({ expected, ...entry }: CatalogueEntry): Promise<void> {
-  const sentMessage = await sendEntry(entry)
-  expect(sentMessage.expected).toEqual(expected)
+  const sendResult = await sendEntry(entry)
+  expect(sendResult.expected).toEqual(expected)
   switch (expected.outcome) {
     case 'answered':
-      return expect(sentMessage).toMatchObject({ status: expect.stringMatching(/^(answered|completed)$/) })
+      return expect(sendResult).toMatchObject({ status: expect.stringMatching(/^(answered|completed)$/) })
     case 'kept': {
-      expect(sentMessage.status).toBe('no_reply')
-      const { json } = await requestApi<MessageRecord>(`/messages/${encodeURIComponent(sentMessage.id)}`)
+      expect(sendResult.status).toBe('no_reply')
+      const { json } = await requestApi<MessageRecord>(`/messages/${encodeURIComponent(sendResult.id)}`)
       return expect(json).toMatchObject({ state: 'ignored', flags: expect.arrayContaining([expected.flag]) })
     }
     case 'later':
-      return expect(sentMessage).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
+      return expect(sendResult).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
     case 'refused':
-      expect(sentMessage).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
-      return expect(sentMessage.refusal?.text).toMatch(refusalPatterns[expected.code] ?? /^no such code$/)
+      expect(sendResult).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
+      return expect(sendResult.refusal?.text).toMatch(refusalPatterns[expected.code] ?? /^no such code$/)
   }
 }
 
@@ -95,25 +95,26 @@ function selectDistinctEntries(entries: readonly CatalogueEntry[]): readonly Cat
     const keys = [
       [from, expected.outcome],
       [via, visibility, fault, expected],
-    ].map(mark => JSON.stringify(mark))
-    const isNew = keys.some(mark => !seenKeys.has(mark))
-    for (const mark of keys) seenKeys.add(mark)
+    ].map(key => JSON.stringify(key))
+    const isNew = keys.some(key => !seenKeys.has(key))
+    for (const key of keys) seenKeys.add(key)
     return isNew
   })
 }
 
-const drawnEntries = selectDistinctEntries(simulationCatalogue.entries)
+const selectedEntries = selectDistinctEntries(simulationCatalogue.entries)
 
-const nameEntry = ({ via, from, visibility, fault }: CatalogueEntry) =>
+const formatEntryName = ({ via, from, visibility, fault }: CatalogueEntry) =>
   [via, from, visibility ?? '', fault ?? 'no fault'].filter(Boolean).join(', ')
 
 describe('the catalogue of messages for a gateway in dev mode', () => {
-  test('reaches clients of the API as in the package', async () => {
+  test('is the same in the API as in the package', async () => {
     expect((await requestApi('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
   })
 
-  test.each(drawnEntries.map(entry => [nameEntry(entry), entry] as const))('predicts the outcome: %s', (_, entry) =>
-    checkEntry(entry),
+  test.each(selectedEntries.map(entry => [formatEntryName(entry), entry] as const))(
+    'predicts the outcome: %s',
+    (_, entry) => checkEntry(entry),
   )
 
   test('has an outcome for every fault, and every actor and mailbox domain of the simulation', () => {
@@ -122,7 +123,7 @@ describe('the catalogue of messages for a gateway in dev mode', () => {
       new Set([undefined, ...faults.map(({ fault }) => fault)]),
     )
     const actors = personas.flatMap(({ via, from }) => (via === 'activitypub' ? [from] : []))
-    expect(new Set(actors)).toEqual(new Set(dev.simulation.fediverse.actors.keys()))
+    expect(new Set(actors)).toEqual(new Set(devGateway.simulation.fediverse.actors.keys()))
   })
 })
 

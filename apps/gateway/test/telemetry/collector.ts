@@ -64,7 +64,7 @@ export async function openCollector({ answers = true }: { readonly answers?: boo
       ),
     services: () =>
       requests().flatMap(({ resourceSpans }) =>
-        resourceSpans.map(({ resource }) => attributeOf(resource, 'service.name')),
+        resourceSpans.map(({ resource }) => readAttribute(resource, 'service.name')),
       ),
     async close() {
       server.closeAllConnections()
@@ -74,6 +74,6 @@ export async function openCollector({ answers = true }: { readonly answers?: boo
   }
 }
 
-export function attributeOf({ attributes }: Pick<ReceivedSpan, 'attributes'>, name: string): unknown {
+export function readAttribute({ attributes }: Pick<ReceivedSpan, 'attributes'>, name: string): unknown {
   return Object.values(attributes.find(({ key }) => key === name)?.value ?? {})[0]
 }

@@ -72,7 +72,7 @@ interface Call {
   readonly traceparent?: string
 }
 
-export async function callTraced(
+export async function callTracedGateway(
   { gateway }: TracedGateway,
   { to, text = 'xyzzy', isProven = true, traceparent }: Call,
 ): Promise<number> {
@@ -96,9 +96,9 @@ export async function callTraced(
 }
 
 /** Ends the gateway, which then sends its remaining spans. Returns all spans. */
-export async function endAndRead({ gateway, collector }: TracedGateway): Promise<readonly ReceivedSpan[]> {
+export async function closeAndReadSpans({ gateway, collector }: TracedGateway): Promise<readonly ReceivedSpan[]> {
   await gateway.gateway().stop()
   return collector.spans()
 }
 
-export const spansNamed = (spans: readonly ReceivedSpan[], name: string) => spans.filter(span => span.name === name)
+export const findSpans = (spans: readonly ReceivedSpan[], name: string) => spans.filter(span => span.name === name)

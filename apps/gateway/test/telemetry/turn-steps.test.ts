@@ -3,9 +3,9 @@ import type { WhyAnswer } from '@postern/operator'
 import { formatRecord } from '@postern/operator/views'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ReceivedSpan } from './collector.ts'
-import { attributeOf } from './collector.ts'
+import { readAttribute } from './collector.ts'
 import type { TracedGateway } from './traced-gateway.ts'
-import { callTraced, endAndRead, openTracedGateway, spansNamed } from './traced-gateway.ts'
+import { callTracedGateway, closeAndReadSpans, findSpans, openTracedGateway } from './traced-gateway.ts'
 
 const script = [
   respondWithToolCall('ask_hook', {}, 'id-1'),
@@ -23,44 +23,44 @@ async function openModelTraced(): Promise<TracedGateway & { readonly host: strin
 }
 
 const single = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
-  const [span, ...otherSpans] = spansNamed(spans, name)
+  const [span, ...otherSpans] = findSpans(spans, name)
   if (!span || otherSpans.length > 0)
     throw new Error(`${name}: not one of ${spans.map(candidate => candidate.name).join(', ')}`)
   return span
 }
 const turnOf = (spans: readonly ReceivedSpan[], agent: string) => {
-  const [turn] = spansNamed(spans, 'turn').filter(span => attributeOf(span, 'postern.agent') === agent)
+  const [turn] = findSpans(spans, 'turn').filter(span => readAttribute(span, 'postern.agent') === agent)
   if (!turn) throw new Error(`${agent} had no turn`)
   return turn
 }
 
 test('model requests and tool runs are spans below their turn, named by the semantic conventions', async () => {
   const traced = await openModelTraced()
-  await callTraced(traced, { to: 'clerk' })
-  const spans = await endAndRead(traced)
+  await callTracedGateway(traced, { to: 'clerk' })
+  const spans = await closeAndReadSpans(traced)
   const turn = turnOf(spans, 'clerk')
-  expect(attributeOf(turn, 'gen_ai.operation.name')).toBe('invoke_agent')
-  const models = spansNamed(spans, 'chat test-model')
+  expect(readAttribute(turn, 'gen_ai.operation.name')).toBe('invoke_agent')
+  const models = findSpans(spans, 'chat test-model')
   const tools = ['ask_hook', 'fall'].map(name => single(spans, `execute_tool ${name}`))
   expect(models).toHaveLength(3)
   for (const span of [...models, ...tools]) {
     expect(span).toMatchObject({ traceId: turn.traceId, parentSpanId: turn.spanId })
     expect(BigInt(span.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(turn.startTimeUnixNano))
     expect(BigInt(span.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(turn.endTimeUnixNano))
-    expect(attributeOf(span, 'gen_ai.conversation.id')).toBe(attributeOf(turn, 'gen_ai.conversation.id'))
+    expect(readAttribute(span, 'gen_ai.conversation.id')).toBe(readAttribute(turn, 'gen_ai.conversation.id'))
   }
   const [asking, falling] = models
   if (!asking) throw new Error('no model was asked')
   expect(asking.kind).toBe(3)
-  expect(attributeOf(asking, 'gen_ai.operation.name')).toBe('chat')
-  expect(attributeOf(asking, 'gen_ai.request.model')).toBe('test-model')
-  expect(`${attributeOf(asking, 'server.address')}:${attributeOf(asking, 'server.port')}`).toBe(traced.host)
-  expect(JSON.stringify(attributeOf(asking, 'gen_ai.response.finish_reasons'))).toContain('tool_calls')
+  expect(readAttribute(asking, 'gen_ai.operation.name')).toBe('chat')
+  expect(readAttribute(asking, 'gen_ai.request.model')).toBe('test-model')
+  expect(`${readAttribute(asking, 'server.address')}:${readAttribute(asking, 'server.port')}`).toBe(traced.host)
+  expect(JSON.stringify(readAttribute(asking, 'gen_ai.response.finish_reasons'))).toContain('tool_calls')
   // Each tool run names the request in which the model asked for it.
   expect(tools.map(({ links }) => links?.map(link => link.spanId))).toEqual([[asking.spanId], [falling?.spanId]])
   const [hookCall, failedCall] = tools.map(span => ({
-    ...{ operation: attributeOf(span, 'gen_ai.operation.name'), tool: attributeOf(span, 'gen_ai.tool.name') },
-    ...{ id: attributeOf(span, 'gen_ai.tool.call.id'), fault: attributeOf(span, 'error.type') },
+    ...{ operation: readAttribute(span, 'gen_ai.operation.name'), tool: readAttribute(span, 'gen_ai.tool.name') },
+    ...{ id: readAttribute(span, 'gen_ai.tool.call.id'), fault: readAttribute(span, 'error.type') },
     status: span.status.code ?? 0,
   }))
   expect(hookCall).toEqual({ operation: 'execute_tool', tool: 'ask_hook', id: 'id-1', fault: undefined, status: 0 })
@@ -69,14 +69,14 @@ test('model requests and tool runs are spans below their turn, named by the sema
 
 test('a call to another agent is a span below its tool, and its `traceparent` continues from there', async () => {
   const traced = await openModelTraced()
-  await callTraced(traced, { to: 'clerk' })
-  const spans = await endAndRead(traced)
+  await callTracedGateway(traced, { to: 'clerk' })
+  const spans = await closeAndReadSpans(traced)
   const tool = single(spans, 'execute_tool ask_hook')
   const calling = single(spans, 'invoke_agent @hook@agents.test')
   expect(calling).toMatchObject({ kind: 3, traceId: tool.traceId, parentSpanId: tool.spanId })
-  expect(attributeOf(calling, 'gen_ai.agent.name')).toBe('@hook@agents.test')
+  expect(readAttribute(calling, 'gen_ai.agent.name')).toBe('@hook@agents.test')
   const hook = turnOf(spans, 'hook')
-  const receivedSpan = spansNamed(spans, 'receive').find(span => span.traceId === hook.traceId)
+  const receivedSpan = findSpans(spans, 'receive').find(span => span.traceId === hook.traceId)
   expect(receivedSpan?.links).toMatchObject([{ traceId: tool.traceId, spanId: calling.spanId }])
   // The texts of the model, the tool and the other agent do not reach the collector.
   expect(traced.collector.bodies.join('')).not.toMatch(/xyzzy|quoth|heard|Both are done/)
@@ -84,8 +84,8 @@ test('a call to another agent is a span below its tool, and its `traceparent` co
 
 test('the span of a stage contains all its steps', async () => {
   const traced = await openModelTraced()
-  await callTraced(traced, { to: 'stager' })
-  const spans = await endAndRead(traced)
+  await callTracedGateway(traced, { to: 'stager' })
+  const spans = await closeAndReadSpans(traced)
   const turn = turnOf(spans, 'stager')
   const [searchSpan, writeSpan] = ['search', 'write'].map(name => single(spans, `stage ${name}`))
   const calling = single(spans, 'invoke_agent @hook@agents.test')
@@ -97,7 +97,7 @@ test('the span of a stage contains all its steps', async () => {
 test('the record, `show` and `why` have a model’s calls that people do not see', async () => {
   const traced = await openModelTraced()
   const { gateway } = traced
-  await callTraced(traced, { to: 'clerk' })
+  await callTracedGateway(traced, { to: 'clerk' })
   const [message] = (await gateway.messages()).filter(({ agent }) => agent === 'clerk')
   const record = await gateway.readMessage(`#${message?.message}`)
   expect(record.response?.parts).toEqual([{ kind: 'text', mime: 'text/markdown', content: 'Both are done.' }])

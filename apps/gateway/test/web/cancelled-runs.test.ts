@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { findEvent, judgeStream, openWebGateway, parseEvents, readEvents, uniqueName } from '../setup/web-gateway.ts'
+import {
+  checkEventStream,
+  findEvent,
+  openWebGateway,
+  parseEvents,
+  readEvents,
+  uniqueName,
+} from '../setup/web-gateway.ts'
 
 // These tests check what a client received of a run before its cancellation.
 
@@ -26,7 +33,7 @@ async function cancelAt(receivedText: string, threadId: string, messages: readon
     if (isFirst && text.includes(receivedText)) expect((await cancel(runId)).json).toEqual({ cancelled: true })
   }
   const events = parseEvents(text)
-  await judgeStream(text, events)
+  await checkEventStream(text, events)
   return { runId, events }
 }
 
@@ -93,6 +100,6 @@ test('a run ends as cancelled, without success, when its owner deletes the chat'
     expect((await web.requestJson('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
   }
   const events = parseEvents(text)
-  await judgeStream(text, events)
+  await checkEventStream(text, events)
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
 })

@@ -4,7 +4,7 @@ import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
-import { judgeStream, parseEvents, typesOf, typesOfSpokenRun } from '../setup/web-gateway.ts'
+import { checkEventStream, parseEvents, typesOf, typesOfSpokenRun } from '../setup/web-gateway.ts'
 
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
 type Person = keyof typeof tokens
@@ -46,7 +46,7 @@ async function readEvents(response: Response): Promise<BaseEvent[]> {
   expect(response.status).toBe(200)
   const text = await response.text()
   const events = parseEvents(text)
-  await judgeStream(text, events)
+  await checkEventStream(text, events)
   return events
 }
 

@@ -5,7 +5,8 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway, readEvents, uniqueName } from '../setup/web-gateway.ts'
 
-// These tests cover the stages that an agent names, as steps of a run and in its history.
+// These tests cover the stages that an agent names, as steps of a run and in its history. Each word of a message
+// names a stage that the agent begins; with a leading `+`, it reports the stage in its answer. A word with `!` makes the agent call a tool, wait or fail.
 
 let web: WebGateway
 
@@ -19,14 +20,16 @@ afterAll(() => web.close())
 
 const stepsOf = (events: readonly BaseEvent[]): readonly JsonAnswer[] =>
   events.filter(({ type }) => type.startsWith('STEP_'))
-const nameSteps = (events: readonly BaseEvent[]) =>
+const formatSteps = (events: readonly BaseEvent[]) =>
   stepsOf(events).map(({ type, stepName }) => `${type === 'STEP_STARTED' ? '+' : '-'}${stepName}`)
+
+const byStage = (a: JsonAnswer, b: JsonAnswer) => (a.stage < b.stage ? -1 : 1)
 
 describe('a stage that an agent names (C-19)', () => {
   test('is a pair of steps in order, with the same data as in the history', async () => {
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const events = await web.runChat('intent +tool_choice answer', { threadId, runId })
-    expect(nameSteps(events)).toEqual([
+    expect(formatSteps(events)).toEqual([
       '+execution',
       '+intent',
       '-intent',
@@ -54,7 +57,7 @@ describe('a stage that an agent names (C-19)', () => {
   })
 
   test('contains its tool calls', async () => {
-    expect(nameSteps(await web.runChat('intent call! answer'))).toEqual([
+    expect(formatSteps(await web.runChat('intent call! answer'))).toEqual([
       '+execution',
       '+intent',
       '+tool_execution',
@@ -66,8 +69,8 @@ describe('a stage that an agent names (C-19)', () => {
     ])
   })
 
-  test('may have the name of a stage of ours', async () => {
-    expect(nameSteps(await web.runChat('execution tool_execution call!'))).toEqual([
+  test('may have the name of a stage of the gateway', async () => {
+    expect(formatSteps(await web.runChat('execution tool_execution call!'))).toEqual([
       '+execution',
       expect.stringMatching(/^\+execution store-\d+\.note 1$/),
       expect.stringMatching(/^-execution store-/),
@@ -79,18 +82,18 @@ describe('a stage that an agent names (C-19)', () => {
     ])
   })
 
-  test('ends with a run that fails or that its owner cancels', async () => {
+  test('ends when its run fails or its owner cancels the run', async () => {
     const failedEvents = await web.runChat('intent fail!')
-    expect(nameSteps(failedEvents)).toEqual(['+execution', '+intent', '-intent', '-execution'])
+    expect(formatSteps(failedEvents)).toEqual(['+execution', '+intent', '-intent', '-execution'])
     expect(failedEvents.at(-1)?.type).toBe('RUN_ERROR')
-    expect(nameSteps(await web.runChat('intent later!'))).toEqual(['+execution', '+intent', '-intent', '-execution'])
+    expect(formatSteps(await web.runChat('intent later!'))).toEqual(['+execution', '+intent', '-intent', '-execution'])
     const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const messages = [{ id: uniqueName('msg'), role: 'user', content: 'intent wait!' }]
-    const running = await web.postRun({ threadId, runId, messages })
+    const runResponse = await web.postRun({ threadId, runId, messages })
     await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
     await web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
-    const events = await readEvents(running)
-    const steps = nameSteps(events)
+    const events = await readEvents(runResponse)
+    const steps = formatSteps(events)
     expect(steps.filter(step => step.startsWith('+'))).toHaveLength(steps.length / 2)
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
   })
@@ -121,5 +124,3 @@ describe('a stage that an agent names (C-19)', () => {
     expect(await web.readHistory(threadId, '&include=trace')).toEqual(historyBefore)
   })
 })
-
-const byStage = (a: JsonAnswer, b: JsonAnswer) => (a.stage < b.stage ? -1 : 1)

@@ -8,7 +8,7 @@ import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import { lastOf } from '../setup/swarm-gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import {
-  judgeStream,
+  checkEventStream,
   openWebGateway,
   parseEvents,
   readEvents,
@@ -123,7 +123,7 @@ describe('the usage of a run', () => {
       if (isFirst && text.includes('Hanging')) await web.requestJson('POST', `/api/v1/agent/runs/${runId}/cancel`)
     }
     const events = parseEvents(text)
-    await judgeStream(text, events)
+    await checkEventStream(text, events)
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' }, usage: [singleUsage] })
     const storedRow = await eventually(async () => (await web.readHistory(threadId))[1])
     expect(storedRow?.metadata).toMatchObject({ incomplete: true, usage: [singleUsage] })

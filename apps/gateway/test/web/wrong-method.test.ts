@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { judgeStream, openWebGateway, parseEvents, uniqueName } from '../setup/web-gateway.ts'
+import { checkEventStream, openWebGateway, parseEvents, uniqueName } from '../setup/web-gateway.ts'
 
 let web: WebGateway
 
@@ -32,7 +32,7 @@ test.each([
   })
 })
 
-test('a page that may call can read the 405 answer and its preflight', async () => {
+test('CORS lets a page of an allowed origin read the 405 answer', async () => {
   const headers = { origin: 'https://chat.example' }
   const response = await web.requestAs('/api/v1/agent/runs', { headers })
   expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([405, 'https://chat.example'])
@@ -55,6 +55,6 @@ test('the allowed method still works', async () => {
   const response = await web.postRun({ threadId: uniqueName('thread'), runId: uniqueName('run'), messages })
   const text = await response.text()
   const events = parseEvents(text)
-  await judgeStream(text, events)
+  await checkEventStream(text, events)
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SlowGateway } from '../setup/slow-gateway.ts'
 import { openSlowGateway } from '../setup/slow-gateway.ts'
-import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+import { askWhy, awaitReason, expectWellFormed, listFacts } from './ask-why.ts'
 
 const agents = join(import.meta.dirname, '../agents')
 const secret = 'whsec_b3BlbnNlc2FtZW9wZW5zZXNhbWVvcGVuc2VzYW1l'
@@ -56,7 +56,7 @@ describe('why explains a message whose agent', () => {
       /^Failed at [\d :-]+ UTC: agent "thrower" threw an error at \S*failing\/thrower\.ts:8 \(TypeError: there is no order "seventeen"\)$/,
     )
     expect(reason.fix?.text).toMatch(/^Correct the agent at \S*failing\/thrower\.ts:8\./)
-    expect(factsOf(reason)).toContain(
+    expect(listFacts(reason)).toContain(
       'received by activitypub from @alice@mastodon.test (proven) for @thrower@agents.test',
     )
     expectWellFormed(reason)
@@ -96,7 +96,7 @@ describe('why explains a message whose agent', () => {
       command: `curl -i '${url}'`,
     })
     expect(JSON.stringify(reason)).not.toMatch(/hidden-token|whsec/)
-    expect(factsOf(reason)).toMatch(
+    expect(listFacts(reason)).toMatch(
       /attempt 1 ended: unavailable \(Unavailable: Cannot fetch: connection failed.*\), next try at 2/,
     )
     expectWellFormed(reason)
@@ -159,7 +159,7 @@ describe('why explains a message whose agent', () => {
     const bothRun = await gateway.nextRun()
     const messageNumber = (await askWhy(gateway, third)).explanations[0]?.message
     const working = await awaitReason(gateway, second, 'working')
-    expect(factsOf(working)).toContain(`answered together with #${messageNumber}`)
+    expect(listFacts(working)).toContain(`answered together with #${messageNumber}`)
     bothRun.finish()
     const reason = await awaitReason(gateway, second, 'answered')
     expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+$/)

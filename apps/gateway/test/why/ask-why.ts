@@ -32,4 +32,4 @@ export function expectWellFormed({ sentence, since, evidence }: Explanation): vo
 }
 
 /** Returns all facts, one per line. */
-export const factsOf = ({ evidence }: Explanation): string => evidence.map(({ fact }) => fact).join('\n')
+export const listFacts = ({ evidence }: Explanation): string => evidence.map(({ fact }) => fact).join('\n')

@@ -3,7 +3,7 @@ import { disturbances } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
-import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+import { askWhy, awaitReason, expectWellFormed, listFacts } from './ask-why.ts'
 
 let gateway: TestGateway
 
@@ -34,7 +34,7 @@ describe('why explains an answer', () => {
     const reason = await awaitReason(gateway, id, 'answered')
     expect(reason.sentence).toMatch(/^Answered at [\d :-]+ UTC to \S*alice@alice\.test$/)
     expect(reason).not.toHaveProperty('fix')
-    expect(factsOf(reason)).toContain('received by email from @alice@alice.test (proven) for @echo@agents.test')
+    expect(listFacts(reason)).toContain('received by email from @alice@alice.test (proven) for @echo@agents.test')
     expectWellFormed(reason)
   })
 

@@ -6,7 +6,7 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
 import type { SlowGateway } from '../setup/slow-gateway.ts'
 import { openSlowGateway } from '../setup/slow-gateway.ts'
-import { awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+import { awaitReason, expectWellFormed, listFacts } from './ask-why.ts'
 
 let gateway: SlowGateway
 
@@ -24,7 +24,7 @@ test('why explains a late answer by the gateway’s downtime, with its start and
   expect(reason.sentence).toMatch(
     /^Answered late, at [\d :-]+ UTC to https:\/\/mastodon\.test\/\S+: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/,
   )
-  expect(factsOf(reason)).toContain('a gateway began')
+  expect(listFacts(reason)).toContain('a gateway began')
   expect(reason.fix?.text).toContain('supervisor')
   expectWellFormed(reason)
 })
@@ -43,12 +43,12 @@ test('why explains a late answer to a mail that arrived while the gateway was do
   expect(reason.sentence).toMatch(
     /^Answered late, at [\d :-]+ UTC to alice@alice\.test: its peer sent it while the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/,
   )
-  expect(factsOf(reason)).toContain('its peer sent it, as it claims')
+  expect(listFacts(reason)).toContain('its peer sent it, as it claims')
   expectWellFormed(reason)
   // A mail's date has whole seconds, so a date within the second of the start might lie before it.
   await delay(1_100)
-  const prompt = await mail.deliver({ to: 'echo@agents.test', text: 'hello again' })
-  await awaitReason(gateway, prompt.mail.messageId, 'answered')
+  const promptReceipt = await mail.deliver({ to: 'echo@agents.test', text: 'hello again' })
+  await awaitReason(gateway, promptReceipt.mail.messageId, 'answered')
 })
 
 test('why also finds the downtime of a killed gateway', async () => {
@@ -70,7 +70,7 @@ test('why also finds the downtime of a killed gateway', async () => {
     await eventually(async () => calls > 0)
     await killedGateway.gateway.kill()
     await killedGateway.gateway.start()
-    const reason = await awaitReason({ requestOperator: requestOperator }, receipt.mail.messageId, 'gateway_was_down')
+    const reason = await awaitReason({ requestOperator }, receipt.mail.messageId, 'gateway_was_down')
     expect(reason.sentence).toMatch(/: the gateway was down from [\d :-]+ UTC to [\d :-]+ UTC \(\d+ \w+\)$/)
     expectWellFormed(reason)
   } finally {

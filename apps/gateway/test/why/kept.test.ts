@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
-import { awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+import { awaitReason, expectWellFormed, listFacts } from './ask-why.ts'
 
 const parrot = { use: join(import.meta.dirname, '../agents/reporting/parrot.ts') }
 let gateway: TestGateway
@@ -67,7 +67,7 @@ describe('why explains a message that the agent does not get', () => {
     const third = await mail({ text, inReplyTo: second })
     const reason = await awaitReason(gateway, third, 'loop_guard')
     expect(reason.fix?.text).toContain('limits.loop.agent_turns_per_hour')
-    expect(factsOf(reason)).toContain('flags: ')
+    expect(listFacts(reason)).toContain('flags: ')
     expectWellFormed(reason)
   })
 

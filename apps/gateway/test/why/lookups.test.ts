@@ -3,7 +3,7 @@ import { printWhy } from '@postern/operator/views'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
-import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+import { askWhy, awaitReason, expectWellFormed, listFacts } from './ask-why.ts'
 
 let gateway: TestGateway
 
@@ -102,7 +102,7 @@ describe('why', () => {
     expect(reason.sentence).toMatch(
       /^Answered once at [\d :-]+ UTC to alice@alice\.test; its peer sent it 2 more times, and copies get no further answer$/,
     )
-    expect(factsOf(reason)).toContain('its peer sent it 2 more times')
+    expect(listFacts(reason)).toContain('its peer sent it 2 more times')
     expectWellFormed(reason)
     expect((await askWhy(gateway, id)).explanations[0]?.code).toBe('answered')
   })

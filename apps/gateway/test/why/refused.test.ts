@@ -2,7 +2,7 @@ import type { Explanation } from '@postern/operator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
-import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+import { askWhy, awaitReason, expectWellFormed, listFacts } from './ask-why.ts'
 
 type Fault = NonNullable<Parameters<TestGateway['simulation']['fediverse']['deliver']>[0]['fault']>
 
@@ -43,7 +43,7 @@ describe('why explains a refused post or mail', () => {
     expect(forgedReason.fix?.text).toContain('their server signs with another key than it publishes')
     for (const explanation of [tampered, forgedReason]) {
       expect(explanation.kind).toBe('refusal')
-      expect(factsOf(explanation)).toContain('from 127.0.0.1')
+      expect(listFacts(explanation)).toContain('from 127.0.0.1')
       expectWellFormed(explanation)
     }
   })
@@ -125,7 +125,7 @@ describe('why explains a refused post or mail', () => {
     expect((await fediverse.deliver({ ...message, fault: 'tampered' })).status).toBe(401)
     const { activityId } = await fediverse.deliver(message)
     const reason = await awaitReason(gateway, activityId, 'answered')
-    expect(factsOf(reason)).toMatch(/Refused with 401 at [\d :-]+ UTC: its proof does not hold/)
+    expect(listFacts(reason)).toMatch(/Refused with 401 at [\d :-]+ UTC: its proof does not hold/)
   })
 })
 

@@ -1,4 +1,4 @@
-"""The agent of these tests behind a real server, and a real gateway before it."""
+"""Runs the agent of these tests on a real server, which a real gateway calls."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -35,14 +35,15 @@ def answer(message: Message, context: CallContext) -> Reply | str:
     files = [f"{part.get('name')}: {read_file(part).decode()}" for part in message["parts"] if part["kind"] == "file"]
     if text in REPLIES:
         return REPLIES[text]
-    decided = message.get("policy_resolution")
-    if decided:
-        return f"You said {decided.get('outcome')}."
-    waits = context.deadline is not None and not context.cancelled
-    return f"You said: {text} {files} in time: {waits}"
+    resolution = message.get("policy_resolution")
+    if resolution:
+        return f"You said {resolution.get('outcome')}."
+    is_in_time = context.deadline is not None and not context.cancelled
+    return f"You said: {text} {files} in time: {is_in_time}"
 
 
 @pytest.fixture(scope="session")
 def gateway_settings() -> Iterator[dict[str, Any]]:
+    """Serves the agent, and returns the settings with which the plugin starts the gateway."""
     with serve(create_wsgi_app(answer, SECRET)) as url:
         yield {"agents": {"py": {"use": "webhook", "url": url, "secret": SECRET}}}

@@ -10,8 +10,8 @@ import { A2aRejection, errorDomain, wholeSeconds } from '../format/errors.ts'
 /** The wire types of protobuf fields. */
 const [varint, lengthDelimited] = [0, 2] as const
 
-/** A field of a protobuf message, whose value is a text or another message. */
-type Field = readonly [number: number, value: string | Uint8Array]
+/** A length-delimited field of a protobuf message, whose value is a text or another message. */
+type LengthDelimitedField = readonly [number: number, value: string | Uint8Array]
 
 /** Converts an error to gRPC: status, message, and `google.rpc.Status` with its details in the trailers (A2A §10.6). */
 export function toGrpcError(
@@ -27,13 +27,14 @@ export function toGrpcError(
   return { code, details: a2aError.message, metadata }
 }
 
+/** Writes a google.rpc.Status. The field numbers are those of google/rpc/status.proto and google/rpc/error_details.proto. */
 function writeStatus(code: number, { type: { reason }, message, violations, retryAfter }: A2aError): Uint8Array {
   const info = writeAny('google.rpc.ErrorInfo', [
     [1, reason],
     [2, errorDomain],
   ])
   const fieldViolations = violations.map(
-    ({ field, description }): Field => [
+    ({ field, description }): LengthDelimitedField => [
       1,
       writeFields([
         [1, field],
@@ -46,7 +47,7 @@ function writeStatus(code: number, { type: { reason }, message, violations, retr
     ...(violations.length > 0 ? [writeAny('google.rpc.BadRequest', fieldViolations)] : []),
     ...(retryAfter !== undefined ? [writeAny('google.rpc.RetryInfo', [[1, writeDuration(retryAfter)]])] : []),
   ]
-  const fields = writeFields([[2, message], ...details.map((detail): Field => [3, detail])])
+  const fields = writeFields([[2, message], ...details.map((detail): LengthDelimitedField => [3, detail])])
   return new BinaryWriter().tag(1, varint).int32(code).raw(fields).finish()
 }
 
@@ -55,14 +56,14 @@ function writeDuration(seconds: number): Uint8Array {
   return new BinaryWriter().tag(1, varint).int64(wholeSeconds(seconds)).finish()
 }
 
-function writeAny(type: string, fields: readonly Field[]): Uint8Array {
+function writeAny(type: string, fields: readonly LengthDelimitedField[]): Uint8Array {
   return writeFields([
     [1, `type.googleapis.com/${type}`],
     [2, writeFields(fields)],
   ])
 }
 
-function writeFields(fields: readonly Field[]): Uint8Array {
+function writeFields(fields: readonly LengthDelimitedField[]): Uint8Array {
   const writer = new BinaryWriter()
   for (const [number, value] of fields) {
     writer.tag(number, lengthDelimited)
@@ -78,7 +79,7 @@ type StatusSender = Pick<ServerInterceptingCall, 'sendStatus'>
 /** The texts of grpc-js for calls with invalid bytes or headers, which it reports as INTERNAL or as an unknown method. */
 const malformedCallProblems: readonly (readonly [details: RegExp, problem: string])[] = [
   [/^Invalid grpc-timeout /, 'its time-out is not valid'],
-  [/^Failed to decompress /, 'its message is not compressed in the declared way'],
+  [/^Failed to decompress /, 'its message is not compressed with the declared algorithm'],
   [/^Received no request message /, 'it has no message'],
   [/^Received a second request message /, 'it has more than one message'],
 ]
@@ -90,7 +91,10 @@ function findRefusal({ code, details }: PartialStatusObject): A2aRejection | und
   return problem === undefined ? undefined : new A2aRejection('invalidRequest', `Cannot read request: ${problem}`)
 }
 
-/** Ends a malformed call with the status of `refuse`. grpc-js ends such a call after all interceptors, so this function replaces `sendStatus` of the call. */
+/**
+ * Ends a malformed call with the status of `refuse`. grpc-js ends such a call after all interceptors, so this function replaces `sendStatus` of the
+ * call.
+ */
 export function refuseMalformed(call: StatusSender, refuse: (refusal: A2aRejection) => PartialStatusObject): void {
   const sendStatus = call.sendStatus.bind(call)
   call.sendStatus = status => {

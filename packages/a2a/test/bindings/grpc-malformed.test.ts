@@ -42,21 +42,22 @@ async function callRaw(bytes: Buffer, overrides: Readonly<Record<string, string>
   return status[Number(code)] ?? String(code)
 }
 
-const frame = (message: Buffer, flag = 0) => {
-  const head = Buffer.from([flag, 0, 0, 0, 0])
-  head.writeUInt32BE(message.length, 1)
-  return Buffer.concat([head, message])
+const frameMessage = (message: Buffer, flag = 0) => {
+  const frameHeader = Buffer.from([flag, 0, 0, 0, 0])
+  frameHeader.writeUInt32BE(message.length, 1)
+  return Buffer.concat([frameHeader, message])
 }
-const request = Buffer.from([0x12, 1, 0x61])
+/** A GetTaskRequest whose field 2, `id`, is "a". */
+const validRequest = Buffer.from([0x12, 1, 0x61])
 
 test.each<[string, Buffer, Readonly<Record<string, string>>]>([
-  ['bytes that are no protobuf message', frame(Buffer.from([0x12, 0xff])), {}],
-  ['a message that claims to be compressed but is not', frame(request, 1), { 'grpc-encoding': 'gzip' }],
-  ['an invalid timeout', frame(request), { 'grpc-timeout': 'soon' }],
+  ['bytes that are no protobuf message', frameMessage(Buffer.from([0x12, 0xff])), {}],
+  ['a message that claims to be compressed but is not', frameMessage(validRequest, 1), { 'grpc-encoding': 'gzip' }],
+  ['an invalid timeout', frameMessage(validRequest), { 'grpc-timeout': 'soon' }],
   ['no message', Buffer.alloc(0), {}],
-  ['two messages', Buffer.concat([frame(request), frame(request)]), {}],
-  ['half a message', frame(request).subarray(0, 6), {}],
-  ['half a head', frame(request).subarray(0, 3), {}],
+  ['two messages', Buffer.concat([frameMessage(validRequest), frameMessage(validRequest)]), {}],
+  ['half a message', frameMessage(validRequest).subarray(0, 6), {}],
+  ['half a frame header', frameMessage(validRequest).subarray(0, 3), {}],
 ])('the gateway refuses a call with %s as malformed', async (_, bytes, headers) => {
   expect(await callRaw(bytes, headers)).toBe('INVALID_ARGUMENT')
   expect(gateway.refusals.at(-1)).toMatchObject({ code: 'malformed' })

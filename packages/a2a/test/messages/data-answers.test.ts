@@ -5,21 +5,21 @@ import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 import { openStream } from '../setup/sse.ts'
 
 const order = { order: 4711, items: [{ sku: 'tea', count: 2 }], paid: false }
-const data = { kind: 'artifact', data: order, name: 'order.json' } as const
+const orderPart = { kind: 'artifact', data: order, name: 'order.json' } as const
 
 /** An agent that answers with JSON only, whole or as a stream, or asks for missing data. */
 const shop: Agent = {
   handle({ parts }) {
     const receivedData = parts.flatMap(part => (part.kind === 'artifact' && part.data !== undefined ? [part.data] : []))
     if (receivedData.length > 0) return { parts: [{ kind: 'artifact', data: { heard: receivedData } }] }
-    if (joinTextParts(parts) === 'stream') return stream()
-    return { parts: [data] }
+    if (joinTextParts(parts) === 'stream') return streamOrder()
+    return { parts: [orderPart] }
   },
 }
 
-async function* stream() {
+async function* streamOrder() {
   yield 'Your order:'
-  yield data
+  yield orderPart
 }
 
 let gateway: A2aTestGateway
@@ -28,13 +28,13 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const shownData = { data: order, filename: 'order.json', mediaType: 'application/json' }
+const a2aOrderPart = { data: order, filename: 'order.json', mediaType: 'application/json' }
 
 test('the caller gets data when an agent answers with JSON', async () => {
   const { body } = await gateway.sendText('order')
-  expect(body.result.task.artifacts).toMatchObject([{ parts: [shownData] }])
-  const fetched = await gateway.rpc('GetTask', { id: body.result.task.id })
-  expect(fetched.body.result.artifacts).toMatchObject([{ parts: [shownData] }])
+  expect(body.result.task.artifacts).toMatchObject([{ parts: [a2aOrderPart] }])
+  const taskResponse = await gateway.rpc('GetTask', { id: body.result.task.id })
+  expect(taskResponse.body.result.artifacts).toMatchObject([{ parts: [a2aOrderPart] }])
 })
 
 test('a JSON message stays data in both directions', async () => {
@@ -46,9 +46,9 @@ test('a JSON message stays data in both directions', async () => {
 test('a chunk of a stream may be JSON', async () => {
   const message = { messageId: 'data-stream', role: 'ROLE_USER', parts: [{ text: 'stream' }] }
   const { body } = await gateway.rpc('SendMessage', { message })
-  expect(body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Your order:' }, shownData] }])
-  const again = { ...message, messageId: 'data-stream-2' }
-  const events = await (await openStream(gateway, 'SendStreamingMessage', { message: again })).events()
+  expect(body.result.task.artifacts).toMatchObject([{ parts: [{ text: 'Your order:' }, a2aOrderPart] }])
+  const secondMessage = { ...message, messageId: 'data-stream-2' }
+  const events = await (await openStream(gateway, 'SendStreamingMessage', { message: secondMessage })).events()
   const streamedParts = events.flatMap(event => event.artifactUpdate?.artifact.parts ?? [])
-  expect(streamedParts).toContainEqual(shownData)
+  expect(streamedParts).toContainEqual(a2aOrderPart)
 })

@@ -11,7 +11,7 @@ interface InboxRouteDeps extends Pick<ChannelContext, 'admission' | 'system' | '
   readonly inbound: Inbound<InboxRequest, ResolvedInboxRequest>
 }
 
-/** Adds the inboxes of each agent and the shared one. */
+/** Adds the inboxes. Each inbox answers 405 to every other method, because Hono would answer 404. */
 export function addInboxRoutes(app: Hono, { admission, store, system, inbound }: InboxRouteDeps): void {
   async function receiveDelivery(context: Context, agent?: string): Promise<Response> {
     await receive(

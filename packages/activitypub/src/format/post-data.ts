@@ -20,7 +20,7 @@ export interface ReplyTarget {
   readonly summary?: string | undefined
   readonly sensitive?: boolean | undefined
   readonly language?: string | undefined
-  /** The address of the post that it quotes. Absent if it quotes none. */
+  /** The IRI of the post that the answered post quotes. Absent if it quotes none. */
   readonly quote?: string | undefined
   /** The type of the activity, if it is one that can be undone. */
   readonly event?: string | undefined
@@ -35,7 +35,7 @@ export type DeliveryDestination =
     }
   | {
       readonly mention: string
-      /** True if only the text names this recipient, so that it is no fault if nobody has the name. */
+      /** True if only the text names this recipient, which may be the name of nobody. A look-up that finds nobody is then ignored. */
       readonly isNamed?: true | undefined
     }
 
@@ -45,6 +45,7 @@ export interface DeliveryContent {
   readonly piece?: number | undefined
   /** The change to a post that was delivered before. Absent for a new post. */
   readonly revision?: Revision | undefined
+  /** The activity of the protocol itself, such as an `Accept`. Absent for a post. */
   readonly handshake?: Json | undefined
   /** True if the activity announces new keys, so it is signed by the key that peers know already. */
   readonly isIntroduction?: boolean | undefined
@@ -84,8 +85,8 @@ export interface Rendering {
   readonly visibility: Visibility
   /** The number of posts into which the response is split. Each post answers the previous post. */
   readonly pieces: number
-  /** The most visible characters of each post. Absent if there is only one post. */
+  /** The maximum number of visible characters of each post. Absent if there is only one post. */
   readonly limit?: number | undefined
-  /** The number of people whom the response may mention, including those whom its text names. If it is absent, the text mentions nobody. */
+  /** The maximum number of people whom the response may mention, including the people whom its text names. If it is absent, the text mentions nobody. */
   readonly callable?: number | undefined
 }

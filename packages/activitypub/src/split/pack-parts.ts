@@ -5,9 +5,9 @@ import type { Cut, MaxCharsOfPiece } from './cut-text.ts'
 import { cutPlain } from './cut-text.ts'
 
 interface PackOptions {
-  /** The most characters in a piece. */
+  /** The maximum number of characters in a piece. */
   readonly maxChars: number
-  /** The most pieces. The last piece has no limit of characters. */
+  /** The maximum number of pieces. The last piece has no limit of characters. */
   readonly maxPieces: number
   /** Returns the displayed length of parts. It may stop once the count exceeds `max`. */
   measure(parts: readonly Part[], max: number): number
@@ -22,11 +22,11 @@ const separatorLength = 2
 export function packParts(parts: readonly Part[], options: PackOptions): readonly (readonly Part[])[] {
   const packer = new PiecePacker(options)
   for (const part of parts) {
-    const limits = packer.listLimits()
-    const remainingChars = limits(0)
+    const findLimit = packer.createLimitFinder()
+    const remainingChars = findLimit(0)
     const length = options.measure([part], remainingChars)
     if (length === 0 || length <= remainingChars) packer.append(part, length)
-    else if (part.kind === 'text') packer.appendText(part, limits)
+    else if (part.kind === 'text') packer.appendText(part, findLimit)
     else packer.beginPiece(part, length)
   }
   return packer.pieces
@@ -43,8 +43,8 @@ class PiecePacker {
     this.#options = options
   }
 
-  /** Returns the limits from the last piece on. For the last piece, the limit is the number of characters that still fit. */
-  listLimits(): MaxCharsOfPiece {
+  /** Returns the function that finds the limit of a piece, counted from the last piece on. For the last piece, the limit is the number of characters that still fit. */
+  createLimitFinder(): MaxCharsOfPiece {
     const { maxChars, maxPieces } = this.#options
     const lastIndex = this.pieces.length - 1
     const remainingChars = maxChars - this.#usedChars - this.#separatorChars()

@@ -21,7 +21,7 @@ const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url
 
 test('the gateway keeps the text of a post and drops every URL that is too long', async () => {
   stage = await openStage({ config: { block: ['blocked.test'] } })
-  const { gateway, alice, listStoredMessages: stored } = stage
+  const { gateway, alice, listStoredMessages } = stage
   const labels = `https://${'a.'.repeat(7_000)}blocked.test/a.png`
   const attachment = [attach(`https://good.test/${'a'.repeat(2_040)}`), ...Array(62).fill(attach(labels))]
   const shortAttachment = attach('https://good.test/a.png')
@@ -31,7 +31,7 @@ test('the gateway keeps the text of a post and drops every URL that is too long'
     composeNote(alice, { attachment: [...attachment, shortAttachment] }),
   )
   expect(status).toBe(202)
-  const [record] = await stored()
+  const [record] = await listStoredMessages()
   expect(record?.message.parts).toEqual([
     expect.objectContaining({ kind: 'text', content: 'Hello' }),
     expect.objectContaining({ kind: 'file', bytes_ref: { kind: 'url', url: 'https://good.test/a.png' } }),

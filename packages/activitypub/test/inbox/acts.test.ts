@@ -7,13 +7,13 @@ import { readText } from '../gateway.ts'
 import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
-import { hosts, openStage } from '../stage.ts'
+import { openStage, peerHosts } from '../stage.ts'
 
 let stage: Stage
 
 async function openWith(handle: Agent['handle']): Promise<Stage> {
   stage = await openStage({ agents: { echo: { handle } } })
-  for (const host of hosts) {
+  for (const host of peerHosts) {
     for (const path of ['inbox', 'users/alice/inbox', 'users/bob/inbox', 'users/mallory/inbox']) {
       stage.peer.serve(`https://${host}/${path}`, { status: 202 })
     }

@@ -16,9 +16,9 @@ let stage: Stage | undefined
 afterEach(() => stage?.close())
 
 const echo = `${origin}/agents/echo`
-const forbidden = { status: 403, code: 'forbidden', detail: 'Cannot accept activity: its host is blocked' }
+const forbiddenAnswer = { status: 403, code: 'forbidden', detail: 'Cannot accept activity: its host is blocked' }
 
-async function openGuarded(
+async function openStageWithBlocklist(
   config: NonNullable<TestGatewayOptions['config']>,
   options: TestGatewayOptions = {},
 ): Promise<Stage> {
@@ -52,54 +52,54 @@ test('createBlocklist() with an allow list blocks all other hosts, in any case',
   ])
 })
 
-test('createBlocklist() answers as fast for a long list', () => {
-  const block = Array.from({ length: 50_000 }, (_, at) => `host-${at}.example`)
+test('createBlocklist() answers 100,000 times within two CPU seconds for a list of 50,000 hosts', () => {
+  const block = Array.from({ length: 50_000 }, (_, index) => `host-${index}.example`)
   const isBlocked = createBlocklist({ block, allow: [] })
-  const before = process.threadCpuUsage()
-  for (let at = 0; at < 100_000; at += 1) isBlocked('one.of.many.social.example')
-  expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000)
+  const startUsage = process.threadCpuUsage()
+  for (let index = 0; index < 100_000; index += 1) isBlocked('one.of.many.social.example')
+  expect(process.threadCpuUsage(startUsage).user).toBeLessThan(2_000_000)
   expect(isBlocked('x.host-49999.example')).toBe(true)
 })
 
 test.each([
-  ['as it is', 'evil.test'],
+  ['in lower case', 'evil.test'],
   ['in capitals', 'EVIL.Test'],
   ['with a trailing dot', 'evil.test.'],
   ['with a port', 'evil.test:8443'],
   ['as a sub-domain', 'a.b.evil.test'],
-])('a blocked domain that an actor writes as %s cannot send, and gets no request', async (_, host) => {
-  const { gateway, peer, mallory } = await openGuarded({ block: ['evil.test'] })
-  const id = `https://${host}/users/mallory`
-  const activity = composeNote({ ...mallory, id })
-  const answer = await postActivity(gateway, { ...mallory, id, keyId: `${id}#main-key` }, activity)
-  expect(answer).toMatchObject(forbidden)
-  expect(peer.requests).toEqual([])
-})
+])(
+  'an actor of a blocked domain cannot send if its id contains the domain %s, and the domain gets no request',
+  async (_, host) => {
+    const { gateway, peer, mallory } = await openStageWithBlocklist({ block: ['evil.test'] })
+    const id = `https://${host}/users/mallory`
+    const activity = composeNote({ ...mallory, id })
+    const answer = await postActivity(gateway, { ...mallory, id, keyId: `${id}#main-key` }, activity)
+    expect(answer).toMatchObject(forbiddenAnswer)
+    expect(peer.requests).toEqual([])
+  },
+)
 
 test('the block list recognizes an IDN by its A-labels', async () => {
-  const { gateway, peer } = await openGuarded({ block: ['ögd.test'] })
+  const { gateway, peer } = await openStageWithBlocklist({ block: ['ögd.test'] })
   const loki = settlePerson(peer, 'loki@xn--gd-eka.test')
-  expect(await postActivity(gateway, loki, composeNote(loki))).toMatchObject(forbidden)
+  expect(await postActivity(gateway, loki, composeNote(loki))).toMatchObject(forbiddenAnswer)
   expect(peer.requests).toEqual([])
 })
 
 test('with an allow list, only its hosts and their sub-domains can send', async () => {
-  const {
-    gateway,
-    peer,
-    alice,
-    mallory,
-    listStoredMessages: stored,
-  } = await openGuarded({ allow: ['good.test', 'evil.test'], block: [] })
+  const { gateway, peer, alice, mallory, listStoredMessages } = await openStageWithBlocklist({
+    allow: ['good.test', 'evil.test'],
+    block: [],
+  })
   const bob = settlePerson(peer, 'bob@other.test')
-  const sub = settlePerson(peer, 'sub@sub.evil.test')
-  for (const person of [alice, mallory, sub]) {
+  const subdomainPerson = settlePerson(peer, 'sub@sub.evil.test')
+  for (const person of [alice, mallory, subdomainPerson]) {
     expect(await postActivity(gateway, person, composeNote(person))).toMatchObject({ status: 202 })
   }
   peer.forget()
-  expect(await postActivity(gateway, bob, composeNote(bob))).toMatchObject(forbidden)
+  expect(await postActivity(gateway, bob, composeNote(bob))).toMatchObject(forbiddenAnswer)
   expect(peer.requests).toEqual([])
-  expect(await stored()).toHaveLength(3)
+  expect(await listStoredMessages()).toHaveLength(3)
 })
 
 /** Composes the announcement by which an honest relay forwards the post of another server. */
@@ -127,22 +127,22 @@ test.each([
   ['whole', evilNote],
   ['under an id of the relay', { ...evilNote, id: 'https://good.test/copies/1' }],
   ['in its Create', { type: 'Create', id: 'https://evil.test/notes/1/activity', object: evilNote }],
-])('a boost, %s, of a post on a blocked domain causes no effect and no fetch (AP-64)', async (_, object) => {
-  const { gateway, peer, alice, listStoredMessages: stored } = await openGuarded({ block: ['evil.test'] })
+])('a boost of a post on a blocked domain (%s) causes no effect and no fetch (AP-64)', async (_, object) => {
+  const { gateway, peer, alice, listStoredMessages } = await openStageWithBlocklist({ block: ['evil.test'] })
   const activity = announce(alice, object)
   expect(await postActivity(gateway, alice, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
   expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
-  expect(await stored()).toEqual([])
+  expect(await listStoredMessages()).toEqual([])
 })
 
 test.each(['Create', 'Update'])(
   'a %s has no effect when its post has a blocked actor as a second author (AP-64)',
   async type => {
-    const { gateway, peer, alice, mallory, listStoredMessages: stored } = await openGuarded({ block: ['evil.test'] })
+    const { gateway, peer, alice, mallory, listStoredMessages } = await openStageWithBlocklist({ block: ['evil.test'] })
     const note = { attributedTo: [alice.id, mallory.id] }
     expect(await postActivity(gateway, alice, composeNote(alice, note, { type }))).toMatchObject({ status: 202 })
     expect(peer.countOf(mallory.id)).toBe(0)
-    expect(await stored()).toEqual([])
+    expect(await listStoredMessages()).toEqual([])
   },
 )
 
@@ -153,29 +153,29 @@ test.each([
   ['plain address', { quoteUrl: 'http://evil.test/notes/1' }],
   ['file', { attachment: [{ type: 'Image', mediaType: 'image/png', url: 'https://cdn.evil.test/1.png' }] }],
 ])('the gateway omits the %s of a post that leads to a blocked domain (AP-64)', async (_, note) => {
-  const { gateway, peer, alice, listStoredMessages: stored } = await openGuarded({ block: ['evil.test'] })
+  const { gateway, peer, alice, listStoredMessages } = await openStageWithBlocklist({ block: ['evil.test'] })
   expect(await postActivity(gateway, alice, composeNote(alice, note))).toMatchObject({ status: 202 })
-  const [record] = await stored()
+  const [record] = await listStoredMessages()
   expect(record?.message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Hello' }])
   expect(peer.requests.filter(({ host }) => host.endsWith('evil.test'))).toEqual([])
 })
 
 test('a block also covers a handle’s domain on another server, without a request to it (AP-64)', async () => {
-  const { gateway, peer, alice, listStoredMessages: stored } = await openGuarded({ block: ['other.test'] })
+  const { gateway, peer, alice, listStoredMessages } = await openStageWithBlocklist({ block: ['other.test'] })
   const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
   const body = { subject: 'acct:alice@other.test', links }
   peer.serve('https://good.test/.well-known/webfinger', { type: 'application/jrd+json', body })
-  for (const _ of [1, 2]) expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(forbidden)
+  for (const _ of [1, 2]) expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(forbiddenAnswer)
   expect(peer.requests.filter(({ host }) => host === 'other.test')).toEqual([])
-  expect(await stored()).toEqual([])
+  expect(await listStoredMessages()).toEqual([])
 })
 
 test('the gateway does not follow WebFinger to a blocked domain (AP-64)', async () => {
-  const { gateway, peer, alice, listStoredMessages: stored } = await openGuarded({ block: ['evil.test'] })
+  const { gateway, peer, alice, listStoredMessages } = await openStageWithBlocklist({ block: ['evil.test'] })
   const location = 'https://evil.test/.well-known/webfinger?resource=acct:alice@good.test'
   peer.serve('https://good.test/.well-known/webfinger', { status: 302, headers: { location } })
   expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
-  const [record] = await stored()
+  const [record] = await listStoredMessages()
   expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
   expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
 })
@@ -190,7 +190,7 @@ test.each([
       mentions: ['@mallory@evil.test'],
     }),
   }
-  const { gateway, peer, alice } = await openGuarded(config, { agents: { echo: agent } })
+  const { gateway, peer, alice } = await openStageWithBlocklist(config, { agents: { echo: agent } })
   peer.serve('https://good.test/inbox', { status: 202 })
   gateway.work()
   await postActivity(gateway, alice, composeNote(alice))
@@ -207,7 +207,7 @@ test.each([
 })
 
 test('the gateway does not deliver to an inbox on a domain outside the allow list', async () => {
-  const { gateway, peer } = await openGuarded({ allow: ['good.test'] }, { agents: { echo: echoAgent } })
+  const { gateway, peer } = await openStageWithBlocklist({ allow: ['good.test'] }, { agents: { echo: echoAgent } })
   const inbox = 'https://other.test/inbox'
   const alice = settlePerson(peer, 'alice@good.test', { document: { inbox, endpoints: undefined } })
   gateway.work()
@@ -219,7 +219,7 @@ test('the gateway does not deliver to an inbox on a domain outside the allow lis
 })
 
 test('a follower gets nothing after a block of their domain, wherever their inbox is', async () => {
-  const { gateway, peer, alice } = await openGuarded(
+  const { gateway, peer, alice } = await openStageWithBlocklist(
     { block: ['other.test'] },
     { agents: { echo: { handle: () => undefined } } },
   )

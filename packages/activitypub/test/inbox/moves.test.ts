@@ -18,33 +18,33 @@ function findBlock(peer: string) {
   return stage.gateway.store.findRelation({ via: 'activitypub', agent: 'echo', relation: 'blocked_by', peer })
 }
 
-test('a block by the old account also covers the new one', async () => {
+test('a block by the old account also applies to the new account after a Move', async () => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
-  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  const newAccount = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
   await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
-  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
-  expect(await findBlock(moved.id)).toBeDefined()
+  expect(await move(alice, newAccount.id)).toMatchObject({ status: 202 })
+  expect(await findBlock(newAccount.id)).toBeDefined()
   const [record] = await stage.listStoredMessages()
   expect(record).toMatchObject({ flags: ['moved'], state: 'ignored' })
   gateway.work()
-  await postActivity(gateway, moved, composeNote(moved))
+  await postActivity(gateway, newAccount, composeNote(newAccount))
   expect((await stage.listStoredMessages())[0]).toMatchObject({
     flags: ['blocked_by'],
     message: { sender: { address: '@alice@other.test' } },
   })
 })
 
-test('the gateway fetches an account again if it claims the old one only now', async () => {
+test('the gateway fetches the new account again if its cached copy does not name the old account', async () => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
-  const moved = settlePerson(peer, 'alice@other.test')
-  await postActivity(gateway, moved, composeNote(moved))
+  const newAccount = settlePerson(peer, 'alice@other.test')
+  await postActivity(gateway, newAccount, composeNote(newAccount))
   await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: alice.id } })
   gateway.system.advance(3_600_000)
-  await move(alice, moved.id)
-  expect(await findBlock(moved.id)).toBeDefined()
+  await move(alice, newAccount.id)
+  expect(await findBlock(newAccount.id)).toBeDefined()
 })
 
 test.each([
@@ -53,10 +53,10 @@ test.each([
 ])('a Move %s changes nothing (AP-57)', async (_, document) => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
-  const other = settlePerson(peer, 'victim@other.test', { document })
+  const targetAccount = settlePerson(peer, 'victim@other.test', { document })
   await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
-  expect(await move(alice, other.id)).toMatchObject({ status: 202 })
-  expect(await findBlock(other.id)).toBeUndefined()
+  expect(await move(alice, targetAccount.id)).toMatchObject({ status: 202 })
+  expect(await findBlock(targetAccount.id)).toBeUndefined()
 })
 
 test('a Move by another actor changes nothing and fetches nothing', async () => {
@@ -70,25 +70,25 @@ test('a Move by another actor changes nothing and fetches nothing', async () => 
   expect(peer.countOf(target.id)).toBe(0)
 })
 
-test('the gateway accepts a Move of a stranger, which has no effect', async () => {
+test('a Move of an actor without a relation to an agent has no effect', async () => {
   stage = await openStage()
   const { alice, peer } = stage
-  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
-  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
-  expect(peer.countOf(moved.id)).toBe(0)
+  const newAccount = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  expect(await move(alice, newAccount.id)).toMatchObject({ status: 202 })
+  expect(peer.countOf(newAccount.id)).toBe(0)
   expect(await stage.listStoredMessages()).toEqual([])
 })
 
-test('the gateway accepts a Move to a blocked host, which has no effect and causes no fetch (AP-64)', async () => {
+test('a Move to a blocked host has no effect and causes no fetch (AP-64)', async () => {
   stage = await openStage({ config: { block: ['other.test'] } })
   const { alice, gateway, peer } = stage
-  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  const newAccount = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
   await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
-  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
-  for (const spelling of ['https://OTHER.test./users/alice', 'https://sub.other.test:443/users/alice']) {
-    expect(await move(alice, spelling)).toMatchObject({ status: 202 })
+  expect(await move(alice, newAccount.id)).toMatchObject({ status: 202 })
+  for (const url of ['https://OTHER.test./users/alice', 'https://sub.other.test:443/users/alice']) {
+    expect(await move(alice, url)).toMatchObject({ status: 202 })
   }
-  expect(await findBlock(moved.id)).toBeUndefined()
+  expect(await findBlock(newAccount.id)).toBeUndefined()
   expect(peer.requests.filter(({ host }) => host.includes('other'))).toEqual([])
 })
 
@@ -109,16 +109,16 @@ test('accounts that move to each other, or to themselves, do not cause a loop', 
   expect(peer.requests.length).toBeLessThan(8)
 })
 
-test('an actor that blocks one agent and follows another moves only the block', async () => {
+test('a Move of an actor that blocks one agent and follows another keeps only the block', async () => {
   const handle = () => undefined
   stage = await openStage({ agents: { echo: { handle }, help: { handle } } })
   const { alice, gateway, peer } = stage
-  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  const newAccount = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
   const help = echoActor.replace('echo', 'help')
   await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', help))
-  await move(alice, moved.id)
-  const key = { via: 'activitypub', relation: 'blocked_by', peer: moved.id } as const
+  await move(alice, newAccount.id)
+  const key = { via: 'activitypub', relation: 'blocked_by', peer: newAccount.id } as const
   expect(await gateway.store.findRelation({ ...key, agent: 'echo' })).toBeDefined()
   expect(await gateway.store.findRelation({ ...key, agent: 'help' })).toBeUndefined()
 })

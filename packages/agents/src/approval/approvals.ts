@@ -4,7 +4,7 @@ import { describeApproval, isoTime, readApproval, refusedCall, refusedForGood } 
 import { timeoutMethod } from '@postern/pipeline'
 import type { PendingAction, PendingActions, RecordStore } from '@postern/transcript'
 import { createPendingActions } from '@postern/transcript'
-import type { ToolRule } from '../config/approval.ts'
+import type { ToolRule } from '../config/tool-policies.ts'
 import type { ToolOutcome } from '../tools/tools.ts'
 import type { Approvals, CallRule } from './port.ts'
 import { describeCall } from './port.ts'

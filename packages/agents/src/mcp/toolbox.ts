@@ -1,6 +1,6 @@
 // Collects the tools of one agent from its module and its MCP servers.
 import { ConfigError, loadOptionalLibrary, readVisibleText, readVisibleValue } from '@postern/message'
-import type { ToolPolicies } from '../config/approval.ts'
+import type { ToolPolicies } from '../config/tool-policies.ts'
 import type { AgentOpenDeps } from '../kind/agent-kind.ts'
 import { applyToolPolicies } from '../tools/tool-rules.ts'
 import type { FindArgumentFault, Tool, Toolbox } from '../tools/tools.ts'

@@ -11,8 +11,8 @@ import { readPreview } from '../approval/port.ts'
 import { openCompletion } from '../completion/completion.ts'
 import type { AgentOpenDeps, OpenedAgent } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
-import type { DelimiterOf } from '../prompt/data-block.ts'
-import { openDelimiters } from '../prompt/data-block.ts'
+import type { FindDelimiter } from '../prompt/data-block.ts'
+import { createDelimiterFinder } from '../prompt/data-block.ts'
 import type { ChatMessage } from '../prompt/messages.ts'
 import { readImages } from '../prompt/messages.ts'
 import { composePrompt } from '../prompt/prompt.ts'
@@ -32,7 +32,7 @@ export interface Model extends ConnectedModel {
   readonly config: z.output<typeof openaiAgentSchema>
   readonly tools: Toolbox['tools']
   readonly approvals: Approvals
-  readonly delimiterOf: DelimiterOf
+  readonly delimiterOf: FindDelimiter
   /** The time limit for all rounds of a turn, ms. */
   readonly timeoutMs: number
 }
@@ -46,7 +46,7 @@ export async function openOpenaiAgent(config: Model['config'], deps: AgentOpenDe
     config,
     tools,
     approvals: openApprovals({ name, records: stores.records, system }),
-    delimiterOf: await openDelimiters(stores, name),
+    delimiterOf: await createDelimiterFinder(stores, name),
     // Silence until just before the turn's own deadline is Unavailable, so the turn is retried.
     timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
   }

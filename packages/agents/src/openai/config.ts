@@ -1,7 +1,7 @@
 // Declares the configuration of an agent whose answers a chat completion model writes.
 import { z } from 'zod'
-import { toolPolicyShape } from '../config/approval.ts'
 import { bearerSchema } from '../config/endpoint.ts'
+import { toolPolicyShape } from '../config/tool-policies.ts'
 import { commonAgentSchema } from '../kind/agent-kind.ts'
 import { mcpShape } from '../mcp/config.ts'
 import { modulePathPattern } from '../modules/import-module.ts'

@@ -7,16 +7,19 @@ import type { AgentContext, SecretStore } from '@postern/pipeline'
 export type Delimiter = `postern-data-${string}`
 
 /** A function that returns the delimiter of a conversation. */
-export type DelimiterOf = (
+export type FindDelimiter = (
   message: Pick<NormalizedMessage, 'received_via' | 'thread_id'>,
   context: Pick<AgentContext, 'thread'>,
 ) => Delimiter
 
 /**
- * Creates the delimiters of one agent. They derive from a secret of the store, so that a conversation keeps its delimiter after restarts, in backups
- * and on other gateways of the store, and the head of its prompt stays the same bytes.
+ * Creates the delimiters of one agent. They derive from a secret of the store, so that a conversation keeps its delimiter after restarts, in
+ * restored backups and on all gateways of one store. The prompt then begins with the same bytes, which the model may have cached.
  */
-export async function openDelimiters(store: Pick<SecretStore, 'openSecret'>, agent: string): Promise<DelimiterOf> {
+export async function createDelimiterFinder(
+  store: Pick<SecretStore, 'openSecret'>,
+  agent: string,
+): Promise<FindDelimiter> {
   const secret = await store.openSecret('prompts')
   return ({ received_via, thread_id }, { thread }) => {
     const key = Buffer.from(secret.list()[0] ?? '', 'base64url')
@@ -41,7 +44,7 @@ const tagCharacters = /[<>＜﹤‹〈⟨❮]/gu
 export function formatDataBlock(delimiter: Delimiter, data: Json): string {
   const text = JSON.stringify(data).replace(
     tagCharacters,
-    sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
   return `<${delimiter}>\n${text}\n</${delimiter}>`
 }

@@ -3,7 +3,7 @@ import { renderAgentChain } from '@postern/message'
 import { createFixedSecrets } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
 import { aliceSender, testMessage } from '../../test/gateway.ts'
-import { explainDataBlocks, openDelimiters } from './data-block.ts'
+import { createDelimiterFinder, explainDataBlocks } from './data-block.ts'
 import type { ChatMessage } from './messages.ts'
 import { composePrompt } from './prompt.ts'
 
@@ -295,15 +295,15 @@ describe('the delimiter of data blocks', () => {
   const message = testMessage('hi')
 
   test('stays the same in one conversation, also after a restart, and nobody can guess another’s', async () => {
-    const [first, again] = [await openDelimiters(store, 'desk'), await openDelimiters(store, 'desk')]
+    const [first, again] = [await createDelimiterFinder(store, 'desk'), await createDelimiterFinder(store, 'desk')]
     const name = first(message, { thread: 7 })
     expect(name).toMatch(/^postern-data-[0-9a-f]{24}$/)
     expect(again(testMessage('more'), { thread: 7 })).toBe(name)
     const delimiters = [
       first(message, { thread: 8 }),
       first(message, {}),
-      (await openDelimiters(store, 'shop'))(message, { thread: 7 }),
-      (await openDelimiters(createFixedSecrets('another key'), 'desk'))(message, { thread: 7 }),
+      (await createDelimiterFinder(store, 'shop'))(message, { thread: 7 }),
+      (await createDelimiterFinder(createFixedSecrets('another key'), 'desk'))(message, { thread: 7 }),
     ]
     expect(new Set([name, ...delimiters]).size).toBe(5)
   })

@@ -16,7 +16,7 @@ import type { TranscriptStore } from '@postern/transcript'
 import type { Approvals } from '../approval/port.ts'
 import type { AgentStores, AgentSystem } from '../kind/agent-kind.ts'
 import { readReceivedText } from '../kind/received-text.ts'
-import type { DelimiterOf } from '../prompt/data-block.ts'
+import type { FindDelimiter } from '../prompt/data-block.ts'
 import { readImages } from '../prompt/messages.ts'
 import type { AnswerFile } from '../tools/tool-files.ts'
 import type { ToolSwarm } from '../tools/tools.ts'
@@ -31,7 +31,7 @@ interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
   readonly system: AgentSystem
   readonly approvals: Approvals
-  readonly delimiterOf: DelimiterOf
+  readonly delimiterOf: FindDelimiter
   /** The time limit for all model requests in one turn, ms. */
   readonly timeoutMs: number
 }

@@ -7,5 +7,5 @@ export const swarmKind = defineAgentKind({
   useNotation: '"swarm" (with default_agent and members)',
   usePattern: /^swarm$/,
   schema: swarmAgentSchema,
-  open: async (config, deps) => (await import('./open.ts')).openSwarm(config, deps),
+  open: async (config, deps) => (await import('./open-swarm.ts')).openSwarm(config, deps),
 })

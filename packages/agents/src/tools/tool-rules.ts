@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { ConfigError } from '@postern/message'
-import type { ToolPolicies, ToolRule } from '../config/approval.ts'
+import type { ToolPolicies, ToolRule } from '../config/tool-policies.ts'
 import { createCondition } from './condition.ts'
 import type { MatchingRule, RuledTool, Tool } from './tools.ts'
 

@@ -4,7 +4,7 @@ import { ConfigError, parseJsonText } from '@postern/message'
 import type { AgentContext } from '@postern/pipeline'
 import type { SwarmData } from '@postern/swarm'
 import { z } from 'zod'
-import type { ToolRule } from '../config/approval.ts'
+import type { ToolRule } from '../config/tool-policies.ts'
 import { importModule } from '../modules/import-module.ts'
 import type { AnswerFile, FileDescription } from './tool-files.ts'
 

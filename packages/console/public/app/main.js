@@ -23,9 +23,7 @@ function Console() {
   return html`${isOpen ? html`<${Shell} />` : html`<${SignIn} failure=${failure.value} />`}<${Toasts} />`
 }
 
-applyTheme()
-render(html`<${Console} />`, document.body)
-function begin() {
+function startSession() {
   failure.value = undefined
   openSession()
     .then(problem => {
@@ -36,5 +34,9 @@ function begin() {
       if (session.value !== 'open') session.value = 'closed'
     })
 }
-begin()
-onSignInCode(begin)
+
+applyTheme()
+render(html`<${Console} />`, document.body)
+startSession()
+// A sign-in code in the address opens a new session.
+onSignInCode(startSession)

@@ -6,7 +6,7 @@ import { readHeaderText } from '../mail/header-text.ts'
 import type { Mailbox } from '../mail/mailbox.ts'
 import { formatMailbox } from '../mail/mailbox.ts'
 import {
-  findCommandedList,
+  findListOfCommandMailbox,
   isSameMailbox,
   maxFieldChars,
   originalAuthorFields,
@@ -59,7 +59,7 @@ export function findListAuthor(mail: ListMail): Mailbox | undefined {
 /** Returns the mailboxes that reach all members of the list, in lower case, as far as the header shows them. */
 function listPostingAddresses({ header, addresses: { author, to, cc } }: ListMail): ReadonlySet<string> {
   const postingAddresses = readMailboxes(header, postingFields)
-  const commandedLists = readMailboxes(header, commandFields).flatMap(findCommandedList)
+  const commandedLists = readMailboxes(header, commandFields).flatMap(findListOfCommandMailbox)
   const listIdAddresses = fieldValues(header, 'list-id').flatMap(readListId)
   const recipients = [...to, ...cc]
   const isRecipient = (mailbox: Mailbox) => recipients.some(recipient => isSameMailbox(recipient, mailbox))

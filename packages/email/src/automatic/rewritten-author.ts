@@ -16,16 +16,16 @@ const commandAffix =
 
 /**
  * Returns true if a list wrote its own address into From: another field names a different author, or the bounces go to
- * a command mailbox of From.
+ * a command mailbox of the list in From.
  */
 export function hasRewrittenFrom(header: HeaderBlock): boolean {
   const from = readMailboxes(header, ['from']).at(-1)
   if (!from) return false
-  const differsFromFrom = (mailbox: Mailbox) => !isSameMailbox(mailbox, from)
+  const isOtherThanFrom = (mailbox: Mailbox) => !isSameMailbox(mailbox, from)
   const equalsFrom = (mailbox: Mailbox) => isSameMailbox(mailbox, from)
   return (
-    readMailboxes(header, originalAuthorFields).some(differsFromFrom) ||
-    readMailboxes(header, bounceFields).flatMap(findCommandedList).some(equalsFrom)
+    readMailboxes(header, originalAuthorFields).some(isOtherThanFrom) ||
+    readMailboxes(header, bounceFields).flatMap(findListOfCommandMailbox).some(equalsFrom)
   )
 }
 
@@ -33,7 +33,7 @@ export function hasRewrittenFrom(header: HeaderBlock): boolean {
  * Returns the list whose commands a mailbox accepts: `team@…` for `team-bounces@…` (RFC 2142 §6). The result is empty
  * for any other mailbox.
  */
-export function findCommandedList({ local, domain }: Mailbox): readonly Mailbox[] {
+export function findListOfCommandMailbox({ local, domain }: Mailbox): readonly Mailbox[] {
   const name = local.replace(commandAffix, '')
   return name && name !== local ? [{ local: name, domain }] : []
 }
@@ -45,7 +45,7 @@ export const maxFieldChars = 4096
 export function readMailboxes(header: HeaderBlock, names: readonly string[]): readonly Mailbox[] {
   const values = names.flatMap(name => fieldValues(header, name))
   const pieces = values.flatMap(value => value.slice(0, maxFieldChars).split(/[\s<>(),;?"]+|mailto:/i))
-  return pieces.flatMap(word => (word.includes('@') ? (parseMailbox(word) ?? []) : []))
+  return pieces.flatMap(piece => (piece.includes('@') ? (parseMailbox(piece) ?? []) : []))
 }
 
 /** Returns true if two mailboxes are equal, regardless of case. */

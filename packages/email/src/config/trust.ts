@@ -16,7 +16,7 @@ export const mailTrustSchema = z.strictObject({
       z.strictObject({
         /** The server's name in `Authentication-Results`, exactly as the server spells it. */
         authserv_id: z.string().regex(/^[^\s;="()]+$/, 'must be a plain name'),
-        /** The endpoint over which the server delivers mail. */
+        /** The endpoint over which the server delivers mail: the SMTP port `listen`, or the webhook `inbound`. */
         endpoint: z.enum(['listen', 'inbound']),
       }),
     )
@@ -25,7 +25,7 @@ export const mailTrustSchema = z.strictObject({
    * The treatment of unproven mail whose author's domain asks to reject it: `refuse` rejects it, and `quarantine` hides it from the agents.
    */
   dmarc_reject: z.enum(['refuse', 'quarantine']).default('refuse'),
-  /** The minimum number of bits of an RSA key. Shorter keys prove nothing (RFC 8301 requires 2048 of signers and 1024 of verifiers). */
+  /** The minimum number of bits of an RSA key. Shorter keys prove nothing (RFC 8301 requires at least 2048 bits for signing and 1024 bits for verification). */
   min_key_bits: z.number().int().min(1024).default(1024),
 })
 

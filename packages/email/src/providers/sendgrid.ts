@@ -13,13 +13,13 @@ import type { Form } from '../webhook/body.ts'
 import { checkWebhookShape, createMissingMailError, formText, parseForm, readClient } from '../webhook/body.ts'
 import type { MailProvider, ProviderSystem, WebhookRequest } from './provider.ts'
 
-const [signatureField, timestampField] = [
+const [signatureHeader, timestampHeader] = [
   'x-twilio-email-event-webhook-signature',
   'x-twilio-email-event-webhook-timestamp',
 ] as const
-const [day, minute] = [86_400_000, 60_000]
-/** The accepted age of a webhook, ms. SendGrid retries for three days, and may repeat the old signature. */
-const timeWindow = { pastMs: 4 * day, aheadMs: 5 * minute }
+const [dayMs, minuteMs] = [86_400_000, 60_000]
+/** The accepted age of a webhook, ms. SendGrid retries for three days, and may repeat the old signature. The fourth day allows for delays. */
+const timeWindow = { pastMs: 4 * dayMs, aheadMs: 5 * minuteMs }
 const envelopeSchema = z.object({ from: z.string().optional(), to: z.array(z.string()) })
 
 /** Opens SendGrid's Inbound Parse with "send raw" and a security policy that signs the time and the body with ECDSA. */
@@ -29,15 +29,15 @@ export function openSendGrid({ public_key }: { readonly public_key: string }, sy
   // The token is the hash of the signed text, because the signature itself has many valid encodings.
   const digestRequest = ({ headers, body }: WebhookRequest) =>
     createHash('sha256')
-      .update(`${headers.get(timestampField)}`)
+      .update(`${headers.get(timestampHeader)}`)
       .update(body)
       .digest('base64')
   return {
-    checkHeaders: headers => checkIsSigned(headers, signatureField),
+    checkHeaders: headers => checkIsSigned(headers, signatureHeader),
     decode(request) {
       const { headers, body } = request
-      const timestamp = headers.get(timestampField) ?? ''
-      checkPublicSignature(headers.get(signatureField), Buffer.concat([Buffer.from(timestamp), body]), key)
+      const timestamp = headers.get(timestampHeader) ?? ''
+      checkPublicSignature(headers.get(signatureHeader), Buffer.concat([Buffer.from(timestamp), body]), key)
       checkWebhookTime(timestamp, system.now(), timeWindow)
       seenTokens.check(digestRequest(request))
       return decodeSendGrid(parseForm(headers, body))

@@ -9,8 +9,8 @@ import type { MailListenConfig } from '../config/servers.ts'
 import type { MailIntake } from '../intake/intake.ts'
 import type { IncomingEnvelope } from '../mail/raw-mail.ts'
 import { readData } from './data.ts'
+import { openListenSocket } from './listen-socket.ts'
 import { toClosingReply, toSmtpReply } from './replies.ts'
-import { openListenSocket } from './socket.ts'
 
 interface SmtpListenerDeps {
   readonly config: MailListenConfig

@@ -5,14 +5,14 @@ import { parseHopField } from './hop-field.ts'
 
 const tokens = createAddressTokens(createFixedSecret('a key of the gateway'), 'agents.test')
 const otherTokens = createAddressTokens(createFixedSecret('another key'), 'agents.test')
-const response = '0123456789abcdef0123456789abcdef'
+const responseId = '0123456789abcdef0123456789abcdef'
 const issuedAt = Date.UTC(2026, 10, 21)
 const dayMs = 24 * 3_600_000
 const readLocalPart = (address: string | undefined) => address?.split('@')[0] ?? ''
-const readTagOf = (address: string | undefined) => readLocalPart(address).split('+').slice(1).join('+')
+const extractTag = (address: string | undefined) => readLocalPart(address).split('+').slice(1).join('+')
 
 test('a bounce address identifies its delivery, only for the agent and gateway that created it', () => {
-  const tag = readTagOf(tokens.formatBounceAddress('echo', '42'))
+  const tag = extractTag(tokens.formatBounceAddress('echo', '42'))
   expect(tokens.readTag('echo', tag, issuedAt)).toEqual({ token: { kind: 'bounce', delivery: '42' } })
   expect(tokens.readTag('echo', tag.toUpperCase(), issuedAt).token).toEqual({ kind: 'bounce', delivery: '42' })
   expect(tokens.readTag('help', tag, issuedAt)).toEqual({ tag })
@@ -20,40 +20,39 @@ test('a bounce address identifies its delivery, only for the agent and gateway t
 })
 
 test('a reply address identifies the answer for half a year, and keeps the peer’s tag', () => {
-  const tag = readTagOf(tokens.formatReplyAddress('echo', { response, tag: 'case-42', issuedAt }))
-  const read = { token: { kind: 'reply', alias: replyAlias(response) }, tag: 'case-42' }
-  expect(tokens.readTag('echo', tag, issuedAt)).toEqual(read)
-  expect(tokens.readTag('echo', tag, issuedAt + 179 * dayMs)).toEqual(read)
+  const tag = extractTag(tokens.formatReplyAddress('echo', { response: responseId, tag: 'case-42', issuedAt }))
+  const expectedTag = { token: { kind: 'reply', alias: replyAlias(responseId) }, tag: 'case-42' }
+  expect(tokens.readTag('echo', tag, issuedAt)).toEqual(expectedTag)
+  expect(tokens.readTag('echo', tag, issuedAt + 179 * dayMs)).toEqual(expectedTag)
   expect(tokens.readTag('echo', tag, issuedAt + 181 * dayMs).token).toBeUndefined()
 })
 
-test('an address has no token if its local part would exceed 64 bytes', () => {
-  const long = 'an-agent-with-a-very-long-name-indeed-and-more'
-  expect(tokens.formatBounceAddress(long, '1')).toBe(`${long}@agents.test`)
-  expect(tokens.formatReplyAddress(long, { response, issuedAt })).toBeUndefined()
-  expect(readLocalPart(tokens.formatReplyAddress('echo', { response, issuedAt })).length).toBeLessThanOrEqual(64)
-  expect(readLocalPart(tokens.formatReplyAddress('a'.repeat(29), { response, issuedAt }))).toHaveLength(64)
-  expect(tokens.formatReplyAddress('a'.repeat(30), { response, issuedAt })).toBeUndefined()
+test('a bounce address has no token, and a reply address does not exist, if its local part would exceed 64 bytes', () => {
+  const longName = 'an-agent-with-a-very-long-name-indeed-and-more'
+  expect(tokens.formatBounceAddress(longName, '1')).toBe(`${longName}@agents.test`)
+  expect(tokens.formatReplyAddress(longName, { response: responseId, issuedAt })).toBeUndefined()
+  expect(
+    readLocalPart(tokens.formatReplyAddress('echo', { response: responseId, issuedAt })).length,
+  ).toBeLessThanOrEqual(64)
+  expect(readLocalPart(tokens.formatReplyAddress('a'.repeat(29), { response: responseId, issuedAt }))).toHaveLength(64)
+  expect(tokens.formatReplyAddress('a'.repeat(30), { response: responseId, issuedAt })).toBeUndefined()
   expect(readLocalPart(tokens.formatBounceAddress('a'.repeat(38), '42'))).toHaveLength(64)
   expect(tokens.formatBounceAddress('a'.repeat(39), '42')).toBe(`${'a'.repeat(39)}@agents.test`)
 })
 
 test('only its own gateway recognizes the hop field', () => {
-  const plain = tokens.formatHop('echo', { hop: 1 }, response)
-  const value = tokens.formatHop('echo', { hop: 1, maxHops: 5 }, response)
-  for (const ownHop of [plain, value]) {
+  const hopField = tokens.formatHop('echo', { hop: 1 }, responseId)
+  const hopFieldWithMax = tokens.formatHop('echo', { hop: 1, maxHops: 5 }, responseId)
+  for (const ownHop of [hopField, hopFieldWithMax]) {
     expect(tokens.isOwnHop(ownHop)).toBe(true)
     expect(tokens.isOwnHop(ownHop.replace('hop=1', 'hop=2'))).toBe(false)
     expect(otherTokens.isOwnHop(ownHop)).toBe(false)
   }
-  expect(tokens.isOwnHop(value.replace('max=5', 'max=9'))).toBe(false)
-  expect(tokens.isOwnHop(value.replace(' max=5;', ''))).toBe(false)
-  expect([plain, value, `x${value}x`, value.replace('hop=1', 'hop=0')].map(parseHopField)).toEqual([
-    { hop: 1 },
-    { hop: 1, maxHops: 5 },
-    undefined,
-    undefined,
-  ])
+  expect(tokens.isOwnHop(hopFieldWithMax.replace('max=5', 'max=9'))).toBe(false)
+  expect(tokens.isOwnHop(hopFieldWithMax.replace(' max=5;', ''))).toBe(false)
+  expect(
+    [hopField, hopFieldWithMax, `x${hopFieldWithMax}x`, hopFieldWithMax.replace('hop=1', 'hop=0')].map(parseHopField),
+  ).toEqual([{ hop: 1 }, { hop: 1, maxHops: 5 }, undefined, undefined])
   expect(tokens.isOwnHop('')).toBe(false)
 })
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
-import { writeForwardEmail, writeMailgun } from '../setup/provider-requests.ts'
+import { createForwardEmailWebhook, createMailgunWebhook } from '../setup/provider-requests.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
 // These tests cover the treatment of unproven mail under the policy `reject` (EM-4.6), for each endpoint.
@@ -22,7 +22,7 @@ async function deliverByMailgun(): Promise<string> {
   const timestamp = Math.floor(gateway.system.now() / 1000)
   const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
   const proof = { key: secret, timestamp, token: `token-${counter}` }
-  const { headers, body } = writeMailgun(Buffer.from(composeForgery()), envelope, proof)
+  const { headers, body } = createMailgunWebhook(Buffer.from(composeForgery()), envelope, proof)
   const url = '/email/inbound/mailgun'
   return `${(await gateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })).status}`
 }
@@ -88,7 +88,7 @@ describe("a provider's verdict", () => {
   const deliverWithVerdict = async (trust_provider_verdict: boolean, dmarc: unknown) => {
     gateway = await openMailGateway({ config: { providers: { forwardemail: { secret, trust_provider_verdict } } } })
     const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
-    const { headers, body } = writeForwardEmail(Buffer.from(composeForgery()), envelope, secret, { dmarc })
+    const { headers, body } = createForwardEmailWebhook(Buffer.from(composeForgery()), envelope, secret, { dmarc })
     const url = '/email/inbound/forwardemail'
     return gateway.channel.endpoint.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })
   }

@@ -6,20 +6,20 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { createDkimKey, keyRecord, signText } from '../setup/sign.ts'
 
 let gateway: MailGateway
-let count = 0
-const sentAddresses = new Map<string, string>()
-let handleSent = (_to: string) => {}
+let messageCount = 0
+const bounceAddressByRecipient = new Map<string, string>()
+let onSent = (_to: string) => {}
 /** The immediate replies of the smarthost, by address. */
-const refusedAddresses: Record<string, string> = {}
+const refusalByAddress: Record<string, string> = {}
 
 beforeAll(async () => {
   gateway = await openMailGateway({
     runsAgents: true,
     async submitMail({ from, to }) {
-      const refusal = refusedAddresses[to[0] ?? '']
+      const refusal = refusalByAddress[to[0] ?? '']
       if (refusal) throw classifySmtpError({ responseCode: 550, response: refusal, command: 'RCPT TO' })
-      sentAddresses.set(to[0] ?? '', from)
-      handleSent(to[0] ?? '')
+      bounceAddressByRecipient.set(to[0] ?? '', from)
+      onSent(to[0] ?? '')
       return { response: '250 2.0.0' }
     },
   })
@@ -43,16 +43,16 @@ async function waitForDelivery(to: string, state: DeliveryRecord['state']): Prom
 
 /** Lets a person write and get an answer, and returns the bounce address of the answer. */
 async function answerPerson(person: string): Promise<string> {
-  count += 1
+  messageCount += 1
   await gateway.post(
-    `From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <q${count}@nodmarc.test>\n\nHello ${count}\n`,
+    `From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <q${messageCount}@nodmarc.test>\n\nHello ${messageCount}\n`,
     {
       from: person,
       to: `echo@${mailDomain}`,
     },
   )
   await waitForDelivery(person, 'sent')
-  return sentAddresses.get(person) ?? ''
+  return bounceAddressByRecipient.get(person) ?? ''
 }
 
 interface Report {
@@ -68,28 +68,28 @@ interface Report {
 }
 
 /** Posts a report in the form of an MTA (RFC 3464). */
-async function acceptReport(what: Report) {
-  const answer = await postReport(what)
+async function postAcceptedReport(report: Report) {
+  const answer = await postReport(report)
   expect(answer.status).toBe(200)
   return gateway.readLatestMessage()
 }
 
-function postReport({ to, fields, from = '', type = 'delivery-status', humanText = 'Sorry.', ...by }: Report) {
-  const { host = 'mx.nodmarc.test', author } = by
-  count += 1
+function postReport({ to, fields, from = '', type = 'delivery-status', humanText = 'Sorry.', ...reporter }: Report) {
+  const { host = 'mx.nodmarc.test', author } = reporter
+  messageCount += 1
   const message = [
     author ?? `From: MAILER-DAEMON@${host}`,
     `To: ${to}`,
-    `Message-ID: <r${count}@mx.nodmarc.test>`,
+    `Message-ID: <r${messageCount}@mx.nodmarc.test>`,
     'Auto-Submitted: auto-replied',
-    `Content-Type: multipart/report; report-type=${type};\n boundary="=b/${count}"`,
-    `\nThis is a report.\n\n--=b/${count}`,
+    `Content-Type: multipart/report; report-type=${type};\n boundary="=b/${messageCount}"`,
+    `\nThis is a report.\n\n--=b/${messageCount}`,
     `Content-Type: text/plain\n\n${humanText}\n`,
-    `--=b/${count}`,
+    `--=b/${messageCount}`,
     `Content-Type: message/${type}\n\n${fields}`,
-    `--=b/${count}`,
+    `--=b/${messageCount}`,
     'Content-Type: text/rfc822-headers\n\nSubject: Re: Hello\n',
-    `--=b/${count}--\n`,
+    `--=b/${messageCount}--\n`,
   ].join('\n')
   return gateway.post(message, { from, to })
 }
@@ -103,7 +103,7 @@ const findSuppression = (peer: string) =>
 test('a hard bounce fails the delivery and suppresses the address, which gets no more mail (EM-4.4)', async () => {
   const person = 'gone@nodmarc.test'
   const verp = await answerPerson(person)
-  const record = await acceptReport({
+  const record = await postAcceptedReport({
     to: verp,
     fields: formatFailure('5.1.1', '550 5.1.1 <gone@nodmarc.test>: no such user'),
   })
@@ -112,7 +112,7 @@ test('a hard bounce fails the delivery and suppresses the address, which gets no
   expect(await waitForDelivery(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
   expect(await findSuppression(person)).toMatchObject({ target: 'bounced: 5.1.1' })
 
-  sentAddresses.delete(person)
+  bounceAddressByRecipient.delete(person)
   await gateway.post(`From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
     from: person,
     to: `echo@${mailDomain}`,
@@ -121,7 +121,7 @@ test('a hard bounce fails the delivery and suppresses the address, which gets no
   await expect
     .poll(async () => (await gateway.store.findMessage('again@nodmarc.test'))?.deliveries)
     .toMatchObject([{ state: 'dead', last_error: error }])
-  expect(sentAddresses.has(person)).toBe(false)
+  expect(bounceAddressByRecipient.has(person)).toBe(false)
 })
 
 test('the bounce address proves a report, under any policy of its server’s domain', async () => {
@@ -129,7 +129,7 @@ test('the bounce address proves a report, under any policy of its server’s dom
   const person = 'lost@nodmarc.test'
   const verp = await answerPerson(person)
   const fields = formatFailure('5.1.1')
-  await acceptReport({ to: verp, fields, host: 'strictmx.test' })
+  await postAcceptedReport({ to: verp, fields, host: 'strictmx.test' })
   expect(await waitForDelivery(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
   const forgedVerp = verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)
   const refusedReports = await Promise.all([
@@ -144,10 +144,10 @@ test.each([
   ['a name without an address', 'From: Mail Delivery Subsystem'],
   ['the null address', 'From: <>'],
   ['a group', 'From: Postmasters:;'],
-])('the gateway accepts a report of %s at the address for reports', async (what, author) => {
+])('the gateway accepts a report whose From is %s at the address for reports', async (what, author) => {
   const person = `${what.replaceAll(' ', '-')}@nodmarc.test`
   const verp = await answerPerson(person)
-  const record = await acceptReport({ to: verp, author, fields: formatFailure('5.1.1') })
+  const record = await postAcceptedReport({ to: verp, author, fields: formatFailure('5.1.1') })
   expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: false } } })
   expect(await waitForDelivery(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
   const forgedVerp = verp.replace(/.@/, char => (char === '0@' ? '1@' : '0@'))
@@ -160,7 +160,7 @@ test('a proven author with a suppressed address gets answers again after writing
   const person = 'alice@alice.test'
   const firstMail = await gateway.postMail({ from: person })
   await waitForDelivery(person, 'sent')
-  await acceptReport({ to: sentAddresses.get(person) ?? '', fields: formatFailure('5.1.1') })
+  await postAcceptedReport({ to: bounceAddressByRecipient.get(person) ?? '', fields: formatFailure('5.1.1') })
   expect(await findSuppression(person)).toBeDefined()
   const nextMail = await gateway.postMail({ from: person, text: 'I am here.' })
   expect([firstMail.answer.status, nextMail.answer.status]).toEqual([200, 200])
@@ -181,7 +181,7 @@ test('a repeated old mail from another client lifts no suppression', async () =>
   }
   await gateway.postMail({ from: person })
   await waitForDelivery(person, 'sent')
-  await acceptReport({ to: sentAddresses.get(person) ?? '', fields: formatFailure('5.1.1') })
+  await postAcceptedReport({ to: bounceAddressByRecipient.get(person) ?? '', fields: formatFailure('5.1.1') })
   expect((await postAgedMail(6)).status).toBe(200)
   expect(await findSuppression(person)).toBeDefined()
   expect((await postAgedMail(4)).status).toBe(200)
@@ -196,11 +196,11 @@ test.each([
   ['554 5.7.1 looks like spam', false],
   ['Network error on destination MXs', false],
 ])('a report of OpenSMTPD, which only says 5.0.0, suppresses by the line "%s": %s', async (line, suppresses) => {
-  count += 1
-  const person = `terse${count}@nodmarc.test`
+  messageCount += 1
+  const person = `terse${messageCount}@nodmarc.test`
   const to = await answerPerson(person)
   const mailText = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    someone@elsewhere.test: ${line}\n\n    Below is a copy.`
-  await acceptReport({ to, humanText: mailText, fields: formatFailure('5.0.0') })
+  await postAcceptedReport({ to, humanText: mailText, fields: formatFailure('5.0.0') })
   await waitForDelivery(person, 'dead')
   expect((await findSuppression(person)) !== undefined).toBe(suppresses)
 })
@@ -209,14 +209,14 @@ test('a report of Exim has its error below the address', async () => {
   const to = await answerPerson('unrouted@nodmarc.test')
   const mailText =
     'This message was created automatically.\n\n  someone@elsewhere.test\n    Unrouteable address\n\nMore.'
-  await acceptReport({ to, humanText: mailText, fields: formatFailure('5.0.0') })
+  await postAcceptedReport({ to, humanText: mailText, fields: formatFailure('5.0.0') })
   await waitForDelivery('unrouted@nodmarc.test', 'dead')
   expect(await findSuppression('unrouted@nodmarc.test')).toBeDefined()
 })
 
 test('the text of a temporary report never makes it permanent', async () => {
   const to = await answerPerson('later@nodmarc.test')
-  const record = await acceptReport({
+  const record = await postAcceptedReport({
     to,
     humanText: 'someone@elsewhere.test: 450 No such user',
     fields: formatFailure('4.0.0'),
@@ -230,13 +230,16 @@ test.each([
   ['550 5.7.1 Not today', false],
   ['550 No such user', false],
 ])('an immediate refusal of the smarthost with "%s" suppresses the address: %s', async (reply, suppresses) => {
-  count += 1
-  const person = `at-once${count}@nodmarc.test`
-  refusedAddresses[person] = reply
-  await gateway.post(`From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <once${count}@nodmarc.test>\n\nHello\n`, {
-    from: person,
-    to: `echo@${mailDomain}`,
-  })
+  messageCount += 1
+  const person = `at-once${messageCount}@nodmarc.test`
+  refusalByAddress[person] = reply
+  await gateway.post(
+    `From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <once${messageCount}@nodmarc.test>\n\nHello\n`,
+    {
+      from: person,
+      to: `echo@${mailDomain}`,
+    },
+  )
   await waitForDelivery(person, 'dead')
   const error = 'the mail server refused it: 550 5.1.1'
   expect(await findSuppression(person)).toEqual(suppresses ? expect.objectContaining({ target: error }) : undefined)
@@ -244,7 +247,7 @@ test.each([
 
 test('a refusal of the content is final, and does not suppress the address', async () => {
   const verp = await answerPerson('picky@nodmarc.test')
-  await acceptReport({ to: verp, fields: formatFailure('5.7.1', '550 5.7.1 looks like spam') })
+  await postAcceptedReport({ to: verp, fields: formatFailure('5.7.1', '550 5.7.1 looks like spam') })
   expect(await waitForDelivery('picky@nodmarc.test', 'dead')).toMatchObject({ last_error: 'bounced: 5.7.1' })
   expect(await findSuppression('picky@nodmarc.test')).toBeUndefined()
 })
@@ -252,14 +255,14 @@ test('a refusal of the content is final, and does not suppress the address', asy
 test('the gateway retries hours after a soft bounce, and ignores a delay report', async () => {
   const person = 'full@nodmarc.test'
   const verp = await answerPerson(person)
-  const lateReport = await acceptReport({ to: verp, fields: formatFailure('4.2.2').replace('failed', 'delayed') })
+  const lateReport = await postAcceptedReport({ to: verp, fields: formatFailure('4.2.2').replace('failed', 'delayed') })
   expect(lateReport.flags).toContain('delivery_delayed')
   expect(await findDelivery(person)).toMatchObject({ state: 'sent' })
-  const softReport = await acceptReport({ to: verp, fields: formatFailure('4.2.2', '452 4.2.2 mailbox full') })
+  const softReport = await postAcceptedReport({ to: verp, fields: formatFailure('4.2.2', '452 4.2.2 mailbox full') })
   expect(softReport.flags).toContain('bounce_soft')
   expect(await findDelivery(person)).toMatchObject({ state: 'later', last_error: 'bounced: 4.2.2' })
   const secondReport = Promise.withResolvers<void>()
-  handleSent = to => to === person && secondReport.resolve()
+  onSent = to => to === person && secondReport.resolve()
   gateway.system.advance(4 * 3_600_000 + 1_000)
   gateway.store.notify('work', undefined)
   await secondReport.promise
@@ -274,9 +277,9 @@ describe('a report about an unknown mail, or to an unknown address (EM-65)', () 
     ['the address of another agent', verp => verp.replace('echo+', 'helper+')],
     ['no token at all', () => `echo@${mailDomain}`],
   ])('has no effect beyond its storage if it is %s', async (_what, change) => {
-    const person = `stays${count}@nodmarc.test`
+    const person = `stays${messageCount}@nodmarc.test`
     const verp = await answerPerson(person)
-    const record = await acceptReport({ to: change(verp), fields: formatFailure('5.1.1') })
+    const record = await postAcceptedReport({ to: change(verp), fields: formatFailure('5.1.1') })
     expect(record).toMatchObject({ state: 'ignored' })
     expect(record.flags).not.toContain('bounce_hard')
     expect(await findDelivery(person)).toMatchObject({ state: 'sent' })
@@ -303,7 +306,7 @@ describe('a report about an unknown mail, or to an unknown address (EM-65)', () 
 
 describe('feedback reports (RFC 5965)', () => {
   const postComplaint = (verp: string, type = 'abuse') =>
-    acceptReport({
+    postAcceptedReport({
       to: `echo@${mailDomain}`,
       from: 'fbl@isp.test',
       type: 'feedback-report',
@@ -344,11 +347,11 @@ describe('a report without machine-readable parts to one delivery’s address (R
     author = 'MAILER-DAEMON@mx.nodmarc.test',
     from = '',
   }: PlainReport) {
-    count += 1
-    const person = `plain${count}@nodmarc.test`
+    messageCount += 1
+    const person = `plain${messageCount}@nodmarc.test`
     const verp = await answerPerson(person)
-    count += 1
-    const head = `From: ${author}\nTo: ${verp}\nSubject: ${subject}\nMessage-ID: <p${count}@mx.nodmarc.test>`
+    messageCount += 1
+    const head = `From: ${author}\nTo: ${verp}\nSubject: ${subject}\nMessage-ID: <p${messageCount}@mx.nodmarc.test>`
     const copy =
       '--- Below this line is a copy of the message.\n\nSubject: Re: Hello\n\nWe have 4.2.2 of them, and no such user.'
     const answer = await gateway.post(`${head}\n\n${words.replace('<person>', `<${person}>`)}\n\n${copy}\n`, {
@@ -404,11 +407,11 @@ test.each([
   ['Recipient: someone@elsewhere.test\n    Reason:\n    550 5.1.1 no such user'],
   ['alias@elsewhere.test: 550 no such user'],
 ])('a report of OpenSMTPD that says 5.0.0 without a Diagnostic-Code suppresses by "%s"', async line => {
-  count += 1
-  const person = `opensmtpd${count}@nodmarc.test`
+  messageCount += 1
+  const person = `opensmtpd${messageCount}@nodmarc.test`
   const to = await answerPerson(person)
   const words = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    ${line}\n\n    Below is a copy of the original message:`
-  await acceptReport({ to, humanText: words, fields: formatFailure('5.0.0') })
+  await postAcceptedReport({ to, humanText: words, fields: formatFailure('5.0.0') })
   await waitForDelivery(person, 'dead')
   expect(await findSuppression(person)).toBeDefined()
 })

@@ -7,15 +7,15 @@ import { emailConfigSchema } from '../../src/index.ts'
 
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
-import type { RecordedRequest } from '../setup/provider-requests.ts'
+import type { ProviderRequest } from '../setup/provider-requests.ts'
 import {
+  createCloudMailinWebhook,
+  createMailgunWebhook,
+  createPostalWebhook,
+  createPostmarkWebhook,
+  createSendGridWebhook,
   formatBasicAuthorization,
-  writeCloudMailin,
-  writeMailgun,
   writeMultipart,
-  writePostal,
-  writePostmark,
-  writeSendGrid,
   writeSesNotification,
   writeSns,
 } from '../setup/provider-requests.ts'
@@ -69,7 +69,7 @@ async function openAtRecordedTime(providers: Readonly<Record<string, unknown>>, 
   return opened
 }
 
-async function deliver(name: string, { headers, body }: RecordedRequest, at = gateway) {
+async function deliver(name: string, { headers, body }: ProviderRequest, at = gateway) {
   const response = await at.channel.endpoint.routes.fetch(
     new Request(`https://${mailDomain}/email/inbound/${name}`, { method: 'POST', headers, body: new Uint8Array(body) }),
     { incoming: { socket: { remoteAddress: '192.0.2.200' } } },
@@ -193,7 +193,11 @@ describe('a mail whose refusal must not reach its claimed sender', () => {
     const bouncingGateway = await openAtRecordedTime({
       postal: { public_key: ownKey.publicKey.export({ type: 'spki', format: 'pem' }) },
     })
-    const { status, json } = await deliver('postal', writePostal(octets, envelope, ownKey.privateKey), bouncingGateway)
+    const { status, json } = await deliver(
+      'postal',
+      createPostalWebhook(octets, envelope, ownKey.privateKey),
+      bouncingGateway,
+    )
     expect(status).toBe(200)
     expect(json).toEqual({ status: 'refused', code: 'malformed', detail: 'Cannot read mail: more than one From' })
     expect(await bouncingGateway.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'malformed' }])
@@ -202,7 +206,7 @@ describe('a mail whose refusal must not reach its claimed sender', () => {
 
   test('ends with a refusal if only the provider sees it', async () => {
     const { user, password } = readProviderConfig('postmark') as { user: string; password: string }
-    const request = writePostmark(octets, envelope, formatBasicAuthorization(user, password))
+    const request = createPostmarkWebhook(octets, envelope, formatBasicAuthorization(user, password))
     expect(await deliver('postmark', request)).toMatchObject({
       status: 403,
       json: { detail: 'Cannot read mail: more than one From' },
@@ -215,7 +219,7 @@ test('the refusal for CloudMailin is a sentence for the sender', async () => {
   const octets = Buffer.from(`From: bob@nodmarc.test\r\nTo: nobody@${mailDomain}\r\n\r\nHi\r\n`)
   const envelope = { from: 'bob@nodmarc.test', to: `nobody@${mailDomain}` }
   expect(
-    await deliver('cloudmailin', writeCloudMailin(octets, envelope, formatBasicAuthorization(user, password))),
+    await deliver('cloudmailin', createCloudMailinWebhook(octets, envelope, formatBasicAuthorization(user, password))),
   ).toMatchObject({
     status: 422,
     text: 'Cannot accept mail: no such agent here',
@@ -253,7 +257,7 @@ test('a repeated Mailgun token delivers no second mail, even after a restart (EM
   })
   restartedGateway.system.advance(recordedAt - restartedGateway.system.now())
   const createWebhook = (text: string, to = 'echo') =>
-    writeMailgun(
+    createMailgunWebhook(
       Buffer.from(`From: bob@nodmarc.test\r\nMessage-ID: <${text}@nodmarc.test>\r\n\r\n${text}\r\n`),
       { from: 'bob@nodmarc.test', to: `${to}@${mailDomain}` },
       { key: signing_key, timestamp: recordedAt / 1000, token: 'one-token' },
@@ -280,9 +284,10 @@ describe('the clock of a webhook', () => {
   const public_key = keyPair.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
   const octets = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <clock@nodmarc.test>\r\n\r\nHello\r\n')
   const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
-  const writers: Readonly<Record<'mailgun' | 'sendgrid', (timestamp: number) => RecordedRequest>> = {
-    mailgun: timestamp => writeMailgun(octets, envelope, { key: signing_key, timestamp, token: `t${timestamp}` }),
-    sendgrid: timestamp => writeSendGrid(octets, envelope, { key: keyPair.privateKey, timestamp }),
+  const writers: Readonly<Record<'mailgun' | 'sendgrid', (timestamp: number) => ProviderRequest>> = {
+    mailgun: timestamp =>
+      createMailgunWebhook(octets, envelope, { key: signing_key, timestamp, token: `t${timestamp}` }),
+    sendgrid: timestamp => createSendGridWebhook(octets, envelope, { key: keyPair.privateKey, timestamp }),
   }
   const [minute, hour, day] = [60, 3600, 86_400]
 
@@ -480,7 +485,7 @@ describe('a webhook form (EM-73)', () => {
       Buffer.from([0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0d, 0x0a]),
     ])
     const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
-    expect((await deliver('cloudmailin', writeCloudMailin(raw, envelope, authorization))).status).toBe(200)
+    expect((await deliver('cloudmailin', createCloudMailinWebhook(raw, envelope, authorization))).status).toBe(200)
     expect((await gateway.readLatestMessage()).message.parts).toMatchObject([{ content: 'Grüße' }])
   })
 })

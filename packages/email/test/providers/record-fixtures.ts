@@ -3,15 +3,15 @@ import { execFileSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import type { RecordedRequest } from '../setup/provider-requests.ts'
+import type { ProviderRequest } from '../setup/provider-requests.ts'
 import {
+  createCloudMailinWebhook,
+  createForwardEmailWebhook,
+  createMailgunWebhook,
+  createPostalWebhook,
+  createPostmarkWebhook,
+  createSendGridWebhook,
   formatBasicAuthorization,
-  writeCloudMailin,
-  writeForwardEmail,
-  writeMailgun,
-  writePostal,
-  writePostmark,
-  writeSendGrid,
   writeSesNotification,
   writeSns,
 } from '../setup/provider-requests.ts'
@@ -36,7 +36,7 @@ const envelope = { from: 'bob@nodmarc.test', to: 'echo@agents.test' }
 const timestamp = Date.parse('2026-11-22T12:00:00Z') / 1000
 const [user, password, secret] = ['postern', 'a-password-of-a-webhook', 'a-secret-of-a-webhook']
 
-function writeRequests(name: string, config: object, requests: Readonly<Record<string, RecordedRequest>>): void {
+function writeRequests(name: string, config: object, requests: Readonly<Record<string, ProviderRequest>>): void {
   const target = new URL(`${name}/`, folder)
   mkdirSync(target, { recursive: true })
   writeFileSync(new URL('config.json', target), `${JSON.stringify(config, undefined, 2)}\n`)
@@ -54,8 +54,8 @@ writeRequests(
   'postal',
   { public_key: rsaKeyPair.publicKey.export(derPublicKey).toString('base64') },
   {
-    good: writePostal(mail, envelope, rsaKeyPair.privateKey),
-    'wrong-signature': writePostal(mail, envelope, otherRsaKeyPair.privateKey),
+    good: createPostalWebhook(mail, envelope, rsaKeyPair.privateKey),
+    'wrong-signature': createPostalWebhook(mail, envelope, otherRsaKeyPair.privateKey),
   },
 )
 
@@ -64,9 +64,9 @@ writeRequests(
   'mailgun',
   { signing_key: secret },
   {
-    good: writeMailgun(mail, envelope, signing),
-    'wrong-signature': writeMailgun(mail, envelope, { ...signing, key: 'another' }),
-    'old-timestamp': writeMailgun(mail, envelope, { ...signing, timestamp: timestamp - 13 * 3600 }),
+    good: createMailgunWebhook(mail, envelope, signing),
+    'wrong-signature': createMailgunWebhook(mail, envelope, { ...signing, key: 'another' }),
+    'old-timestamp': createMailgunWebhook(mail, envelope, { ...signing, timestamp: timestamp - 13 * 3600 }),
   },
 )
 
@@ -76,15 +76,18 @@ writeRequests(
   'sendgrid',
   { public_key: ecKeyPair.publicKey.export(derPublicKey).toString('base64') },
   {
-    good: writeSendGrid(mail, envelope, { key: ecKeyPair.privateKey, timestamp }),
-    'wrong-signature': writeSendGrid(mail, envelope, { key: otherEcKeyPair.privateKey, timestamp }),
-    'old-timestamp': writeSendGrid(mail, envelope, { key: ecKeyPair.privateKey, timestamp: timestamp - 5 * 86_400 }),
+    good: createSendGridWebhook(mail, envelope, { key: ecKeyPair.privateKey, timestamp }),
+    'wrong-signature': createSendGridWebhook(mail, envelope, { key: otherEcKeyPair.privateKey, timestamp }),
+    'old-timestamp': createSendGridWebhook(mail, envelope, {
+      key: ecKeyPair.privateKey,
+      timestamp: timestamp - 5 * 86_400,
+    }),
   },
 )
 
 for (const [name, writeRequest] of [
-  ['postmark', writePostmark],
-  ['cloudmailin', writeCloudMailin],
+  ['postmark', createPostmarkWebhook],
+  ['cloudmailin', createCloudMailinWebhook],
 ] as const) {
   writeRequests(
     name,
@@ -100,8 +103,8 @@ writeRequests(
   'forwardemail',
   { secret },
   {
-    good: writeForwardEmail(mail, envelope, secret),
-    'wrong-signature': writeForwardEmail(mail, envelope, 'another'),
+    good: createForwardEmailWebhook(mail, envelope, secret),
+    'wrong-signature': createForwardEmailWebhook(mail, envelope, 'another'),
   },
 )
 

@@ -1,6 +1,6 @@
 // Reads the recorded requests of mail providers.
 import { readFileSync } from 'node:fs'
-import type { RecordedRequest } from '../setup/provider-requests.ts'
+import type { ProviderRequest } from '../setup/provider-requests.ts'
 
 /** The time of the recorded requests. */
 export const recordedAt = Date.parse('2026-11-22T12:00:00Z')
@@ -18,7 +18,7 @@ export function readCertificatePem(): Buffer {
 }
 
 /** Reads a recorded request as it was received. */
-export function readRecordedRequest(provider: string, caseName: string): RecordedRequest {
+export function readRecordedRequest(provider: string, caseName: string): ProviderRequest {
   const octets = readFileSync(new URL(`${provider}/${caseName}.http`, folder))
   const headerEnd = octets.indexOf('\r\n\r\n')
   const [, ...lines] = octets.toString('latin1', 0, headerEnd).split('\r\n')

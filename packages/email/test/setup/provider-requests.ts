@@ -2,8 +2,8 @@
 import type { KeyObject } from 'node:crypto'
 import { createHmac, sign } from 'node:crypto'
 
-/** A webhook in the format that a provider sends. */
-export interface RecordedRequest {
+/** A webhook request in the format of a mail provider. */
+export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
@@ -13,8 +13,8 @@ interface ProviderEnvelope {
   readonly to: string
 }
 
-/** Writes a webhook of Postal ("HTTP endpoints" and its source): base64 with line ends in JSON, and RSA-SHA256 over the body. */
-export function writePostal(octets: Buffer, { from, to }: ProviderEnvelope, key: KeyObject): RecordedRequest {
+/** Creates a webhook of Postal, as its documentation ("HTTP endpoints") and its source describe. The mail is base64 with line ends in JSON, and RSA-SHA256 signs the body. */
+export function createPostalWebhook(octets: Buffer, { from, to }: ProviderEnvelope, key: KeyObject): ProviderRequest {
   const message = `${octets.toString('base64').replace(/.{60}/g, '$&\n')}\n`
   const payload = { id: 7, rcpt_to: to, mail_from: from || null, message, base64: true, size: octets.length }
   const body = Buffer.from(JSON.stringify(payload))
@@ -29,12 +29,12 @@ export function writePostal(octets: Buffer, { from, to }: ProviderEnvelope, key:
   }
 }
 
-/** Writes a webhook of Mailgun ("Receiving via HTTP" and "Securing webhooks"): HMAC-SHA256 over time and token, in hex, as a field of the form. */
-export function writeMailgun(
+/** Creates a webhook of Mailgun ("Receiving via HTTP" and "Securing webhooks"). A field of the form contains the HMAC-SHA256 of the time and the token, in hex. */
+export function createMailgunWebhook(
   octets: Buffer,
   { from, to }: ProviderEnvelope,
   { key, timestamp, token }: { key: string; timestamp: number; token: string },
-): RecordedRequest {
+): ProviderRequest {
   const signature = createHmac('sha256', key).update(`${timestamp}${token}`).digest('hex')
   const fields = { recipient: to, sender: from, timestamp: `${timestamp}`, token, signature }
   const pairs = Object.entries(fields).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
@@ -42,12 +42,12 @@ export function writeMailgun(
   return { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body }
 }
 
-/** Writes a webhook of SendGrid ("Securing your Inbound Parse Webhooks"): ECDSA P-256 with SHA-256 over time and body, DER in base64. */
-export function writeSendGrid(
+/** Creates a webhook of SendGrid ("Securing your Inbound Parse Webhooks"). ECDSA P-256 with SHA-256 signs the time and the body, and the signature is DER in base64. */
+export function createSendGridWebhook(
   octets: Buffer,
   { from, to }: ProviderEnvelope,
   { key, timestamp, ip = '192.0.2.1' }: { key: KeyObject; timestamp: number; ip?: string },
-): RecordedRequest {
+): ProviderRequest {
   const body = writeMultipart('xYzZY', {
     email: octets,
     envelope: JSON.stringify({ to: [to], from }),
@@ -65,11 +65,15 @@ export function writeSendGrid(
   }
 }
 
-/** Writes a webhook of Postmark ("Inbound webhook"): user and password from the URL, and the raw mail as a JSON string. */
-export function writePostmark(octets: Buffer, { to }: ProviderEnvelope, basic: string): RecordedRequest {
+/** Creates a webhook of Postmark ("Inbound webhook"). It has the user and the password from the URL, and the raw mail as a JSON string. */
+export function createPostmarkWebhook(
+  octets: Buffer,
+  { to }: ProviderEnvelope,
+  authorization: string,
+): ProviderRequest {
   const payload = { OriginalRecipient: to, MailboxHash: '', RawEmail: octets.toString('utf8'), Attachments: [] }
   return {
-    headers: { 'content-type': 'application/json; charset=utf-8', authorization: basic },
+    headers: { 'content-type': 'application/json; charset=utf-8', authorization },
     body: Buffer.from(JSON.stringify(payload)),
   }
 }
@@ -93,7 +97,7 @@ interface SnsDraft {
 }
 
 /** Writes a signed message of Amazon SNS ("Verifying the signatures"): names and values on separate lines, in alphabetical order. */
-export function writeSns(draft: SnsDraft, key: KeyObject): RecordedRequest {
+export function writeSns(draft: SnsDraft, key: KeyObject): ProviderRequest {
   const names = ['Message', 'MessageId', 'SubscribeURL', 'Subject', 'Timestamp', 'Token', 'TopicArn', 'Type'] as const
   const text = names.flatMap(name => (draft[name] === undefined ? [] : `${name}\n${draft[name]}\n`)).join('')
   const Signature = sign(draft.SignatureVersion === '1' ? 'sha1' : 'sha256', Buffer.from(text), key).toString('base64')
@@ -118,8 +122,12 @@ export function writeSesNotification(
   })
 }
 
-/** Writes a webhook of CloudMailin ("Raw format"): a form with the mail and the envelope, and Basic authentication over HTTPS. */
-export function writeCloudMailin(octets: Buffer, { from, to }: ProviderEnvelope, basic: string): RecordedRequest {
+/** Creates a webhook of CloudMailin ("Raw format"). It is a form with the mail and the envelope, with Basic authentication over HTTPS. */
+export function createCloudMailinWebhook(
+  octets: Buffer,
+  { from, to }: ProviderEnvelope,
+  authorization: string,
+): ProviderRequest {
   const body = writeMultipart('----cloudmailinboundry', {
     'envelope[to]': to,
     'envelope[from]': from,
@@ -128,18 +136,18 @@ export function writeCloudMailin(octets: Buffer, { from, to }: ProviderEnvelope,
     message: octets,
   })
   return {
-    headers: { 'content-type': 'multipart/form-data; boundary=----cloudmailinboundry', authorization: basic },
+    headers: { 'content-type': 'multipart/form-data; boundary=----cloudmailinboundry', authorization },
     body,
   }
 }
 
-/** Writes a webhook of Forward Email ("Webhooks"): HMAC-SHA256 of the body, in hex. */
-export function writeForwardEmail(
+/** Creates a webhook of Forward Email ("Webhooks"), with the HMAC-SHA256 of the body in hex. */
+export function createForwardEmailWebhook(
   octets: Buffer,
   { from, to }: ProviderEnvelope,
   secret: string,
   overrides = {},
-): RecordedRequest {
+): ProviderRequest {
   const payload = {
     recipients: [to],
     session: { sender: from, remoteAddress: '192.0.2.1', hostNameAppearsAs: 'mx.nodmarc.test' },

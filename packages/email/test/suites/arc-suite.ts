@@ -19,7 +19,7 @@ export async function scoreArc(file: URL): Promise<readonly ScoredCase[]> {
       const octets = toCrlf(Buffer.from(message, 'latin1'))
       const { result } = await verifyChain(octets, { keys, now: Date.now() })
       const expected = cv.trim().toLowerCase()
-      cases.push({ name, isRight: result === expected, note: `${result} instead of "${expected}"` })
+      cases.push({ name, hasPassed: result === expected, note: `${result} instead of "${expected}"` })
     }
   }
   return cases

@@ -21,7 +21,7 @@ export async function scoreDkim(folder: URL): Promise<readonly ScoredCase[]> {
     const signatures = verifySignatures({ octets: message, header }, { keys, now, readKey: parseKeyRecord })
     const verdicts = signatures.map(report => classifySignature(report, { now, minKeyBits: 1024, isDamaged: false }))
     const note = verdicts.map(({ verdict, error }) => `${verdict} ${error}`).join(', ')
-    return { isRight: verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === 'pass'), note }
+    return { hasPassed: verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === 'pass'), note }
   })
 }
 
@@ -29,7 +29,7 @@ export async function scoreDkim(folder: URL): Promise<readonly ScoredCase[]> {
 export async function scoreChains(folder: URL): Promise<readonly ScoredCase[]> {
   return scoreFiles(folder, async ({ message, keys }) => {
     const { result, comment } = await verifyChain(message, { keys, now })
-    return { isRight: result === 'pass', note: `${result} ${comment}` }
+    return { hasPassed: result === 'pass', note: `${result} ${comment}` }
   })
 }
 

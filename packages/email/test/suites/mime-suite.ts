@@ -40,12 +40,12 @@ async function scoreMessage(name: string, octets: Buffer): Promise<ScoredCase> {
       limits,
     })
     const ms = Math.round(performance.now() - start)
-    if (flags.includes('unparsable') && text === '') return { name, isRight: false, note: 'not parsed' }
+    if (flags.includes('unparsable') && text === '') return { name, hasPassed: false, note: 'not parsed' }
     const problem = await compareAuthor(fieldValues(header, 'from'))
-    return { name, isRight: !problem && ms < maxParseMs, note: problem ?? `${ms} ms` }
+    return { name, hasPassed: !problem && ms < maxParseMs, note: problem ?? `${ms} ms` }
   } catch (error) {
     // A refusal with a Rejection is a valid outcome.
-    return { name, isRight: error instanceof Rejection, isRefused: true, note: String(error) }
+    return { name, hasPassed: error instanceof Rejection, isRefused: true, note: String(error) }
   }
 }
 

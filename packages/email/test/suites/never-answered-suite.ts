@@ -10,7 +10,7 @@ export async function scoreNeverAnswered(folder: URL): Promise<readonly ScoredCa
     const dispositions = await judgeDispositions(gateway, folder)
     return dispositions.map(({ file, disposition, why }) => ({
       name: file,
-      isRight: disposition !== 'answered',
+      hasPassed: disposition !== 'answered',
       note: why.join(', '),
       ...(disposition === 'refused' && { isRefused: true }),
     }))

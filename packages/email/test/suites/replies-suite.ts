@@ -12,6 +12,6 @@ export async function scoreReplies(folder: URL): Promise<readonly ScoredCase[]> 
       .trim()
     const reply = trimReply(text).trim()
     const note = reply.length > expected.length ? 'kept too much' : 'cut too much'
-    return { name, isRight: reply === expected, note }
+    return { name, hasPassed: reply === expected, note }
   })
 }

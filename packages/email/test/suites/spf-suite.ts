@@ -34,7 +34,7 @@ async function scoreCase(name: string, { helo, host, mailfrom, result }: SpfCase
   const envelope = { from: mailfrom, to: [], ip: host, helo }
   const check = await checkSpf(envelope, { budget: dns.openBudget(), mta: 'mail.receiver.test', timeoutMs: 15_000 })
   const expected = [result].flat()
-  return { name, isRight: expected.includes(check?.result ?? ''), note: `${check?.result} instead of ${expected}` }
+  return { name, hasPassed: expected.includes(check?.result ?? ''), note: `${check?.result} instead of ${expected}` }
 }
 
 function createResolver(zone: Zone): (name: string, type: string) => Promise<unknown> {

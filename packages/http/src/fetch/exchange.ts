@@ -13,7 +13,7 @@ import { joinBytes } from '../request/join-bytes.ts'
 export interface Route {
   readonly url: URL
   /** True if the operator opened its origin, so that its addresses need not be public. */
-  readonly isOpened: boolean
+  readonly isPrivateAllowed: boolean
   readonly isSecure: boolean
   /** A name, or an IP literal without brackets. */
   readonly host: string

@@ -133,9 +133,9 @@ function createConnectionPool({ lookup, now }: Pick<GuardedFetchOptions, 'lookup
   // An opened origin may have a name that only this machine knows.
   const openLookup = createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress)
   return {
-    choose: ({ isSecure, isOpened }) => ({
+    choose: ({ isSecure, isPrivateAllowed }) => ({
       agent: isSecure ? agents.https : agents.http,
-      lookup: isOpened ? openLookup : publicLookup,
+      lookup: isPrivateAllowed ? openLookup : publicLookup,
     }),
     close() {
       agents.http.destroy()

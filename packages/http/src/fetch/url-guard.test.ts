@@ -125,7 +125,7 @@ const refusedUrls: readonly (readonly [row: string, problem: string, urls: reado
   ],
   [
     'two readers would see two addresses',
-    'URL holds characters that do not belong there',
+    'URL contains a control character or a backslash',
     [
       'https://a.example\\@b.example/',
       'https://a.example/\r\nHost: b.example',

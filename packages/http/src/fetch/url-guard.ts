@@ -22,7 +22,7 @@ const privateZonePattern = /\.(localhost|local|internal|home\.arpa)$/
 
 /**
  * Checks a URL without DNS: it must have https, port 443, no credentials, and a host that can be public in every spelling. Returns the URL in its
- * normal form: A-labels, no trailing dot, no fragment
+ * normal form, with A-labels and without a trailing dot or a fragment.
  * @throws Undeliverable
  */
 export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
@@ -34,27 +34,33 @@ export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
  * @throws ConfigError
  */
 export function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOptions): UrlGuard {
-  const openedOrigins = new Set(allowPrivate.map(readOrigin))
-  const ports = new Map(Object.entries(loopback).map(readLoopback))
+  const allowedOrigins = new Set(allowPrivate.map(readOrigin))
+  const ports = new Map(Object.entries(loopback).map(parseLoopbackEntry))
   return text => {
     const url = normalizeUrl(text)
     const port = ports.get(url.origin)
-    if (port !== undefined) return { url, isOpened: true, isSecure: false, host: '127.0.0.1', port }
-    const isOpened = openedOrigins.has(url.origin)
-    if (!isOpened) checkPublicUrl(url)
+    if (port !== undefined) return { url, isPrivateAllowed: true, isSecure: false, host: '127.0.0.1', port }
+    const isPrivateAllowed = allowedOrigins.has(url.origin)
+    if (!isPrivateAllowed) checkPublicUrl(url)
     const isSecure = url.protocol === 'https:'
-    return { url, isOpened, isSecure, host: bareHost(url), port: Number(url.port) || (isSecure ? 443 : 80) }
+    return {
+      url,
+      isPrivateAllowed: isPrivateAllowed,
+      isSecure,
+      host: stripBrackets(url),
+      port: Number(url.port) || (isSecure ? 443 : 80),
+    }
   }
 }
 
 /** Normalizes a URL, so that decimal, octal, hexadecimal, short and Unicode spellings of a host become one form (WHATWG URL §3.5). */
 function normalizeUrl(text: string): URL {
   if (text.length > maxUrlLength) throw refuseFetch('URL is too long')
-  if (forbiddenCharPattern.test(text)) throw refuseFetch('URL holds characters that do not belong there')
+  if (forbiddenCharPattern.test(text)) throw refuseFetch('URL contains a control character or a backslash')
   if (!absoluteUrlPattern.test(text) || !URL.canParse(text)) throw refuseFetch('not an absolute URL')
   const url = parseUrl(text)
   if (!url) throw refuseFetch('URL is too long')
-  if (url.username || url.password) throw refuseFetch('URL holds credentials')
+  if (url.username || url.password) throw refuseFetch('URL contains credentials')
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
   url.hash = ''
   return url
@@ -63,7 +69,7 @@ function normalizeUrl(text: string): URL {
 function checkPublicUrl(url: URL): void {
   if (url.protocol !== 'https:') throw refuseFetch('scheme is not https')
   if (url.port) throw refuseFetch('port is not 443')
-  const host = bareHost(url)
+  const host = stripBrackets(url)
   if (isIP(host) ? !isPublicAddress(host) : !isPublicName(host)) throw refuseFetch('address is not public')
 }
 
@@ -74,7 +80,7 @@ function isPublicName(host: string): boolean {
   return isName && !privateZonePattern.test(host)
 }
 
-function bareHost({ hostname }: URL): string {
+function stripBrackets({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 
@@ -88,7 +94,7 @@ function readOrigin(text: string): string {
   )
 }
 
-function readLoopback([host, port]: readonly [string, number]): readonly [string, number] {
+function parseLoopbackEntry([host, port]: readonly [string, number]): readonly [string, number] {
   const url = URL.parse(`https://${host}`)
   const isPort = Number.isInteger(port) && port > 0 && port < 65_536
   if (url && isPort && url.href === `${url.origin}/` && !url.port) return [url.origin, port]

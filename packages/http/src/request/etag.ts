@@ -1,4 +1,4 @@
-// Compares entity tags with an If-None-Match header (RFC 9110 §13.1.2).
+// Compares entity tags with an If-None-Match header.
 
 const entityTagPattern = /[ \t,]*(?:W\/)?("[^"]*")[ \t]*(?:,|$)/y
 

@@ -4,7 +4,7 @@ import { hash, verify } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/message'
 import { canonicalizeJson, toAsciiDomain } from '@postern/message'
 import { z } from 'zod'
-import type { EvidenceForm, UnverifiedEvidence } from '../evidence/trust.ts'
+import type { EvidenceFormat, UnverifiedEvidence } from '../evidence/trust.ts'
 import {
   describeIssue,
   EvidenceError,
@@ -17,7 +17,7 @@ import {
 import type { AttestationAlgorithm } from './connector-card.ts'
 import { attestationAlgorithms, connectorCardPath, findCardKey } from './connector-card.ts'
 
-type Members = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
 const audienceSchema = z.string().min(1).max(320)
 
@@ -47,14 +47,14 @@ const envelopeSchema = z.object({
   }),
 })
 
-/** Forwarded envelopes of v0.1. Only `signed-attestation` proves anything to parties that did not authenticate the sender themselves. */
-export const attestationForm: EvidenceForm = {
+/** Forwarded envelopes of v0.1. Only `signed-attestation` is proof for a party that did not authenticate the sender itself. */
+export const attestationFormat: EvidenceFormat = {
   kind: 'identity-evidence',
   carrier: 'identity_evidence',
   read: readAttestation,
 }
 
-function readAttestation(envelope: Members): UnverifiedEvidence {
+function readAttestation(envelope: JsonObject): UnverifiedEvidence {
   checkProofType(envelope.proof)
   const parsedEnvelope = envelopeSchema.safeParse(envelope)
   if (!parsedEnvelope.success) throw new EvidenceError('malformed', describeIssue(parsedEnvelope.error))
@@ -67,7 +67,7 @@ function readAttestation(envelope: Members): UnverifiedEvidence {
     assertion: { issuer, method, assurance, subject, principals },
     audiences: [members.audience].flat(),
     messageId: typeof source?.message === 'string' ? source.message : undefined,
-    window: {
+    validity: {
       issuedAt,
       notBefore: members.not_before ? Date.parse(members.not_before) : issuedAt,
       expiresAt,
@@ -98,14 +98,17 @@ function checkProofType(proof: unknown): void {
  * Returns the text to sign: the whole envelope without the signature, in canonical form (RFC 8785).
  * @throws EvidenceError
  */
-export function formatSigningInput({ proof, ...members }: Members): Buffer {
-  const { value: _, ...options } = proof as Members
+export function formatSigningInput({ proof, ...members }: JsonObject): Buffer {
+  const { value: _, ...proofWithoutValue } = proof as JsonObject
   try {
-    return Buffer.from(canonicalizeJson({ ...members, proof: options }))
+    return Buffer.from(canonicalizeJson({ ...members, proof: proofWithoutValue }))
   } catch (cause) {
     throw new EvidenceError('malformed', 'it has no canonical form', { cause })
   }
 }
+
+/** The length of a signature of either algorithm: two numbers of 32 bytes. */
+const signatureBytes = 64
 
 /** Returns true if the signature is valid. Signatures have the form of JWS: an ES256 signature is two concatenated numbers (RFC 7518 §3.4). */
 function isValidSignature(
@@ -113,7 +116,9 @@ function isValidSignature(
   { key, alg, value }: { readonly key: KeyObject; readonly alg: AttestationAlgorithm; readonly value: string },
 ): boolean {
   const signature = Buffer.from(value, 'base64url')
-  return signature.length === 64 && verify(attestationAlgorithms[alg].hash, input, toSigningKey(key), signature)
+  return (
+    signature.length === signatureBytes && verify(attestationAlgorithms[alg].hash, input, toSigningKey(key), signature)
+  )
 }
 
 export function toSigningKey(key: KeyObject) {

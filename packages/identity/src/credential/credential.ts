@@ -5,7 +5,7 @@ import type { IdentityEvidence } from '@postern/message'
 import { decodeBase58, encodeBase58, hashCanonicalJson, isoTime } from '@postern/message'
 import { z } from 'zod'
 import { findAssertionKey, locateDidDocument } from '../did/did-document.ts'
-import type { EvidenceForm, UnverifiedEvidence } from '../evidence/trust.ts'
+import type { EvidenceFormat, UnverifiedEvidence } from '../evidence/trust.ts'
 import {
   describeIssue,
   EvidenceError,
@@ -71,7 +71,7 @@ const credentialSchema = z.strictObject({
 type Credential = z.infer<typeof credentialSchema>
 
 /** The form of W3C VC 2.0 credentials of identity v0.2 (MN-6.5). */
-export const credentialForm: EvidenceForm = {
+export const credentialForm: EvidenceFormat = {
   kind: 'verifiable-credential',
   carrier: 'verifiable_credentials',
   read: readCredential,
@@ -97,7 +97,7 @@ function readCredential(document: Members): UnverifiedEvidence {
     assertion: { issuer, method, assurance, subject: subject.id, principals },
     audiences: [domain],
     messageId: challenge,
-    window,
+    validity: window,
     keyId: verificationMethod,
     algorithm: credentialSuite.cryptosuite,
     keysUrl: locateDidDocument(issuer) ?? '',
@@ -127,7 +127,7 @@ function checkTypes(types: unknown): void {
   throw new EvidenceError('malformed-type', 'its type is not that of a platform identity')
 }
 
-function readWindow({ validFrom, validUntil, proof }: Credential): UnverifiedEvidence['window'] {
+function readWindow({ validFrom, validUntil, proof }: Credential): UnverifiedEvidence['validity'] {
   return {
     issuedAt: Date.parse(validFrom),
     notBefore: Date.parse(proof.created ?? validFrom),

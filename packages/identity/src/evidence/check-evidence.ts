@@ -26,13 +26,13 @@ export async function checkEvidence(
 ): Promise<void> {
   checkTrust(evidence.assertion, config.trusted_issuers)
   checkBinding(evidence, claim)
-  checkWindow(evidence.window, system.now())
+  checkWindow(evidence.validity, system.now())
   const key = await documents.find(evidence.keysUrl, document => evidence.findKey(document, system.now()))
-  if (!key) throw new EvidenceError('invalid-signature', 'its issuer has no such key to assert with')
+  if (!key) throw new EvidenceError('invalid-signature', 'its issuer has not published this key')
   if (!evidence.isSignedWith(key))
     throw new EvidenceError('invalid-signature', 'its signature does not match its content')
   // The fetch of the keys may have taken long, so the time is checked again.
-  checkWindow(evidence.window, system.now())
+  checkWindow(evidence.validity, system.now())
 }
 
 function checkBinding(
@@ -49,7 +49,7 @@ const documentTimes = {
   maxAgeMs: 5 * 60_000,
   /** The shortest time between two fetches that unknown keys cause. */
   cooldownMs: 30_000,
-  /** The time without requests after a failure. */
+  /** The pause after a failed fetch, during which no request is sent. */
   pauseMs: 5_000,
 } as const
 
@@ -75,7 +75,8 @@ export function createDocumentCache({ fetch, now, log }: DocumentSystem): Docume
   const pendingFetches = new Map<string, Promise<CachedDocument>>()
 
   async function load(url: string): Promise<CachedDocument> {
-    if (now() - (failureTimes.get(url) ?? Number.NEGATIVE_INFINITY) < documentTimes.pauseMs) throw createUnavailable()
+    if (now() - (failureTimes.get(url) ?? Number.NEGATIVE_INFINITY) < documentTimes.pauseMs)
+      throw createUnavailableError()
     try {
       const { status, body } = await fetch(url, documentRequest)
       if (status !== 200) throw new Error(`the host of the document answered ${status}`)
@@ -88,7 +89,7 @@ export function createDocumentCache({ fetch, now, log }: DocumentSystem): Docume
     } catch (error) {
       failureTimes.set(url, now())
       log.warn({ url, err: error }, 'keys of an issuer of identities could not be read')
-      throw createUnavailable(error)
+      throw createUnavailableError(error)
     }
   }
 
@@ -105,13 +106,13 @@ export function createDocumentCache({ fetch, now, log }: DocumentSystem): Docume
       const cachedDocument = cache.get(url)
       const currentDocument =
         cachedDocument && ageOf(cachedDocument) < documentTimes.maxAgeMs ? cachedDocument : await refresh(url)
-      const selection = select(currentDocument.document)
-      if (selection !== undefined || ageOf(currentDocument) < documentTimes.cooldownMs) return selection
+      const foundKey = select(currentDocument.document)
+      if (foundKey !== undefined || ageOf(currentDocument) < documentTimes.cooldownMs) return foundKey
       return select((await refresh(url)).document)
     },
   }
 }
 
-function createUnavailable(cause?: unknown): EvidenceError {
+function createUnavailableError(cause?: unknown): EvidenceError {
   return new EvidenceError('key-unavailable', 'the keys of its issuer cannot be fetched', { cause })
 }

@@ -17,11 +17,11 @@ export type UseEvidence = (evidence: UnverifiedEvidence, use: EvidenceUse) => Pr
 /** Stores the uses in the store, for all processes and across restarts, until each piece of evidence expires. */
 export function createEvidenceUses(store: SingleUseStore): UseEvidence {
   async function consume(
-    { replayKey, window }: UnverifiedEvidence,
+    { replayKey, validity }: UnverifiedEvidence,
     { sender, messageId }: EvidenceUse,
   ): Promise<boolean> {
     const key = `identity ${replayKey}`
-    const expiresAt = window.expiresAt + evidenceLifetimes.skewMs
+    const expiresAt = validity.expiresAt + evidenceLifetimes.skewMs
     const repetitionKey = sender === undefined ? undefined : `${key} ${JSON.stringify([sender, messageId])}`
     if (await store.consumeOnce(key, expiresAt)) {
       if (repetitionKey !== undefined) await store.consumeOnce(repetitionKey, expiresAt)

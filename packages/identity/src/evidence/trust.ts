@@ -80,7 +80,7 @@ export interface UnverifiedEvidence {
   readonly audiences: readonly string[]
   /** The message that the evidence is for. Undefined if the evidence is for any message. */
   readonly messageId: string | undefined
-  readonly window: ValidityWindow
+  readonly validity: ValidityWindow
   readonly keyId: string
   readonly algorithm: string
   /** The URL at which the issuer publishes its keys. */
@@ -98,7 +98,7 @@ export interface UnverifiedEvidence {
 }
 
 /** A version of identity evidence: the member of a message that carries it, and its reader. */
-export interface EvidenceForm {
+export interface EvidenceFormat {
   readonly kind: RejectedEvidence['kind']
   readonly carrier: 'identity_evidence' | 'verifiable_credentials'
   /**

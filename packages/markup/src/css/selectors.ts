@@ -37,7 +37,7 @@ export interface CompiledSelector {
 
 /** The remaining budget, which limits the total cost of a hostile sheet. */
 export interface MatchBudget {
-  steps: number
+  remainingSteps: number
 }
 
 const [maxSelectorChars, maxSteps] = [4096, 12]
@@ -64,25 +64,25 @@ function compileTokens(tokens: readonly Selector[]): CompiledSelector[] {
   }
   if (steps.length > maxSteps) return []
   const tests = steps.flatMap(step => step.tests)
-  return [{ steps: steps.reverse(), specificity: sumOf(tests, weightOf), key: keyOf(steps[0]?.tests ?? []) }]
+  return [{ steps: steps.reverse(), specificity: sumWeights(tests), key: findKey(steps[0]?.tests ?? []) }]
 }
 
-function sumOf(tests: readonly Selector[], weigh: (test: Selector) => number): number {
+function sumWeights(tests: readonly Selector[]): number {
   return tests.reduce((sum, test) => sum + weigh(test), 0)
 }
 
-function weightOf(test: Selector): number {
+function weigh(test: Selector): number {
   if (test.type === 'tag') return 1
   if (test.type === 'attribute') return isIdTest(test) ? 10_000 : 100
   if (test.type !== 'pseudo' || test.name === 'where') return 0
-  return Array.isArray(test.data) ? Math.max(0, ...test.data.map(selector => sumOf(selector, weightOf))) : 100
+  return Array.isArray(test.data) ? Math.max(0, ...test.data.map(sumWeights)) : 100
 }
 
 function isIdTest(test: Selector): boolean {
   return test.type === 'attribute' && test.name === 'id' && test.action === 'equals'
 }
 
-function keyOf(tests: readonly Selector[]): string {
+function findKey(tests: readonly Selector[]): string {
   const id = tests.find(isIdTest)
   if (id?.type === 'attribute') return `#${id.value}`
   const classTest = tests.find(test => test.type === 'attribute' && test.name === 'class' && test.action === 'element')
@@ -96,16 +96,16 @@ export function matchSelector({ steps }: CompiledSelector, element: StyledElemen
   return matchFrom(steps, 0, element, budget)
 }
 
-function matchFrom(steps: readonly Step[], at: number, element: StyledElement, budget: MatchBudget): Match {
-  budget.steps -= 1
-  if (budget.steps <= 0) return 'maybe'
-  const ownMatch = matchAll(steps[at]?.tests ?? [], element)
-  const combinator = steps[at]?.combinator
+function matchFrom(steps: readonly Step[], stepIndex: number, element: StyledElement, budget: MatchBudget): Match {
+  budget.remainingSteps -= 1
+  if (budget.remainingSteps <= 0) return 'maybe'
+  const ownMatch = matchTests(steps[stepIndex]?.tests ?? [], element)
+  const combinator = steps[stepIndex]?.combinator
   if (ownMatch === 'no' || !combinator) return ownMatch
   let bestMatch: Match = 'no'
   for (const relatedElement of listRelatedElements(element, combinator)) {
-    bestMatch = betterMatch(bestMatch, matchFrom(steps, at + 1, relatedElement, budget))
-    if (bestMatch === 'yes' || budget.steps <= 0) break
+    bestMatch = betterMatch(bestMatch, matchFrom(steps, stepIndex + 1, relatedElement, budget))
+    if (bestMatch === 'yes' || budget.remainingSteps <= 0) break
   }
   return worseMatch(ownMatch, bestMatch)
 }
@@ -125,7 +125,7 @@ const betterMatch = (a: Match, b: Match): Match => (rankOfMatch[a] >= rankOfMatc
 const worseMatch = (a: Match, b: Match): Match => (rankOfMatch[a] <= rankOfMatch[b] ? a : b)
 const oppositeMatches: Readonly<Record<Match, Match>> = { no: 'yes', maybe: 'maybe', yes: 'no' }
 
-function matchAll(tests: readonly Selector[], element: StyledElement): Match {
+function matchTests(tests: readonly Selector[], element: StyledElement): Match {
   let result: Match = 'yes'
   for (const test of tests) {
     result = worseMatch(result, matchTest(test, element))
@@ -139,9 +139,9 @@ function matchTest(test: Selector, element: StyledElement): Match {
     case 'universal':
       return 'yes'
     case 'tag':
-      return yesIf(test.name.toLowerCase() === element.name)
+      return toMatch(test.name.toLowerCase() === element.name)
     case 'attribute':
-      return yesIf(matchesAttribute(test, element))
+      return toMatch(matchesAttribute(test, element))
     case 'pseudo':
       return matchPseudo(test, element)
     default:
@@ -149,7 +149,7 @@ function matchTest(test: Selector, element: StyledElement): Match {
   }
 }
 
-const yesIf = (condition: boolean): Match => (condition ? 'yes' : 'no')
+const toMatch = (condition: boolean): Match => (condition ? 'yes' : 'no')
 
 function matchesAttribute(test: Extract<Selector, { type: 'attribute' }>, element: StyledElement): boolean {
   if (test.name === 'class' && test.action === 'element') return element.classes.has(test.value)
@@ -183,9 +183,9 @@ const pseudoStates: ReadonlySet<string> = new Set(
 function matchPseudo({ name, data }: Extract<Selector, { type: 'pseudo' }>, element: StyledElement): Match {
   if (Array.isArray(data)) return matchList(name, data, element)
   if (pseudoStates.has(name)) return 'no'
-  if (name === 'root') return yesIf(element.name === 'html')
-  if (name === 'link' || name === 'any-link') return yesIf(element.name === 'a' && element.attributes.has('href'))
-  if (name === 'first-child') return yesIf(element.index === 1)
+  if (name === 'root') return toMatch(element.name === 'html')
+  if (name === 'link' || name === 'any-link') return toMatch(element.name === 'a' && element.attributes.has('href'))
+  if (name === 'first-child') return toMatch(element.index === 1)
   if (name === 'nth-child') return matchesIndex(data ?? '', element.index)
   return 'maybe'
 }
@@ -193,7 +193,7 @@ function matchPseudo({ name, data }: Extract<Selector, { type: 'pseudo' }>, elem
 function matchList(name: string, list: readonly (readonly Selector[])[], element: StyledElement): Match {
   const isSimple = list.every(tokens => tokens.every(({ type }) => !combinators.has(type)))
   if (!isSimple || !['not', 'is', 'where', 'matches', 'any'].includes(name)) return 'maybe'
-  const match = list.reduce<Match>((best, tokens) => betterMatch(best, matchAll(tokens, element)), 'no')
+  const match = list.reduce<Match>((best, tokens) => betterMatch(best, matchTests(tokens, element)), 'no')
   return name === 'not' ? oppositeMatches[match] : match
 }
 
@@ -206,6 +206,6 @@ function matchesIndex(text: string, index: number): Match {
   const isStepped = formulaMatch.includes('n')
   const stepSize = isStepped ? Number(/\d/.test(step) ? step : `${step}1`) : 0
   const offsetIndex = index - Number(offset || 0)
-  if (stepSize === 0) return yesIf(offsetIndex === 0)
-  return yesIf(offsetIndex % stepSize === 0 && offsetIndex / stepSize >= 0)
+  if (stepSize === 0) return toMatch(offsetIndex === 0)
+  return toMatch(offsetIndex % stepSize === 0 && offsetIndex / stepSize >= 0)
 }

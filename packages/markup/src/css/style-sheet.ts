@@ -24,17 +24,18 @@ export function parseStyleSheets(
   isRelevant: (declaration: Declaration) => boolean,
 ): readonly StyleRule[] {
   const rules: StyleRule[] = []
-  const choice: RuleChoice = { isRelevant, appliesTo: isApplicableGroup, maxRules }
-  for (const { selectors, declarations } of sheets.flatMap(sheet => parseRules(sheet, choice))) {
-    for (const selector of compileSelectors(selectors))
+  const ruleFilter: RuleChoice = { isRelevant, appliesTo: isApplicableGroup, maxRules }
+  for (const { selectors, declarations } of sheets.flatMap(sheet => parseRules(sheet, ruleFilter))) {
+    for (const selector of compileSelectors(selectors)) {
       if (rules.length < maxRules) rules.push({ selector, declarations, order: rules.length })
+    }
   }
   return rules
 }
 
 function isApplicableGroup(prelude: string): boolean {
   if (transparentRulePattern.test(prelude)) return true
-  return /^@media\b/i.test(prelude) && matchesMedia(prelude.slice(6))
+  return /^@media\b/i.test(prelude) && matchesMedia(prelude.slice('@media'.length))
 }
 
 /** The winning value of each property that is declared for an element. */
@@ -46,20 +47,20 @@ const maxSteps = 500_000
 const [inlineWeight, importantWeight] = [1e7, 1e8]
 
 /** An element's own declarations: those of its kind and attributes, and those of its `style`. */
-type ElementStyles = Readonly<Record<'elementDeclarations' | 'styleDeclarations', readonly Declaration[]>>
+type OwnDeclarations = Readonly<Record<'elementDeclarations' | 'styleDeclarations', readonly Declaration[]>>
 
-/** Creates the finder of an element's declarations in style sheets. */
+/** Creates the cascade of style sheets, which resolves the styles of one element after another. */
 export function createCascade(rules: readonly StyleRule[]) {
   const rulesByKey = Map.groupBy(rules, rule => rule.selector.key)
-  const budget: MatchBudget = { steps: maxSteps }
+  const budget: MatchBudget = { remainingSteps: maxSteps }
 
   function listMatchingRules(element: StyledElement) {
     const keys = ['*', element.name, ...[...element.classes].map(name => `.${name}`), `#${element.id ?? ''}`]
     return keys
       .flatMap(key => rulesByKey.get(key) ?? [])
       .flatMap(rule => {
-        if (budget.steps <= 0) return []
-        budget.steps -= rule.declarations.length
+        if (budget.remainingSteps <= 0) return []
+        budget.remainingSteps -= rule.declarations.length
         const match = matchSelector(rule.selector, element, budget)
         return match === 'no' ? [] : [{ rule, isCertain: match === 'yes' }]
       })
@@ -67,8 +68,8 @@ export function createCascade(rules: readonly StyleRule[]) {
 
   return {
     /** Returns the styles of an element. `possibleStyles` also contains the declarations of rules that may apply, and is absent without such rules. */
-    stylesOf(element: StyledElement, { elementDeclarations, styleDeclarations }: ElementStyles) {
-      const matches = rulesByKey.size > 0 && budget.steps > 0 ? listMatchingRules(element) : []
+    stylesOf(element: StyledElement, { elementDeclarations, styleDeclarations }: OwnDeclarations) {
+      const matches = rulesByKey.size > 0 && budget.remainingSteps > 0 ? listMatchingRules(element) : []
       const listSources = (rules: readonly StyleRule[]) => [
         { declarations: elementDeclarations, weight: -1 },
         ...rules.map(weighRule),
@@ -80,7 +81,7 @@ export function createCascade(rules: readonly StyleRule[]) {
       return { certainStyles, possibleStyles: pickWinners(listSources(matches.map(({ rule }) => rule))) }
     },
     /** Returns true if the sheets exceeded the budget. Which text they hide is then unknown. */
-    isExhausted: () => budget.steps <= 0,
+    isExhausted: () => budget.remainingSteps <= 0,
   }
 }
 
@@ -95,10 +96,10 @@ function pickWinners(sources: readonly ReturnType<typeof weighRule>[]): Styles {
   const winners = new Map<string, string>()
   for (const { declarations, weight } of sources) {
     for (const { name, value, isImportant } of declarations) {
-      const total = weight + (isImportant ? importantWeight : 0)
+      const priority = weight + (isImportant ? importantWeight : 0)
       for (const [property, longhandValue] of expandShorthand(name, value)) {
-        if (total < (weights.get(property) ?? Number.NEGATIVE_INFINITY)) continue
-        weights.set(property, total)
+        if (priority < (weights.get(property) ?? Number.NEGATIVE_INFINITY)) continue
+        weights.set(property, priority)
         winners.set(property, longhandValue)
       }
     }

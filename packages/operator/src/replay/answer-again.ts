@@ -23,7 +23,7 @@ import type { ReplayChange } from './report.ts'
 /** The dependencies of a turn that a replay does not replace. */
 export type ReplayTurnDeps = Omit<
   TurnContext,
-  'results' | 'findAgent' | 'people' | 'waiting' | 'countUsage' | 'noteStep'
+  'results' | 'findAgent' | 'people' | 'waitingTurns' | 'countUsage' | 'onStepEnded'
 > &
   ReadAgainDeps
 

@@ -139,7 +139,7 @@ function planAction(
   actingAgent: ActingAgent,
   deps: ActionDeps,
 ): Promise<PlannedAction | ActRefusal> | PlannedAction | ActRefusal {
-  if (act.act === 'post') return deps.plans?.get(act.id ?? '') ?? planNewPost(act, actingAgent, deps)
+  if (act.act === 'post') return deps.plannedActions?.get(act.id ?? '') ?? planNewPost(act, actingAgent, deps)
   if (act.act === 'reply') return planReply(act, actingAgent, deps)
   return act.act === 'edit' || act.act === 'delete'
     ? planRevision(act, actingAgent, deps)

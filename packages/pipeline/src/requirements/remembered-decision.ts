@@ -12,7 +12,7 @@ import {
 } from '@postern/message'
 import type { RequirementDecision, RequirementRecord } from '../ports/records/requirement-record.ts'
 import type { RememberedDecision } from '../ports/store/remembered-store.ts'
-import { rememberedKind } from '../ports/store/remembered-store.ts'
+import { rememberedDecisionKind } from '../ports/store/remembered-store.ts'
 
 /** The maximum number of remembered decisions of one person with one agent. One more replaces the oldest. */
 export const maxRememberedDecisions = 50
@@ -48,7 +48,7 @@ export function rememberedRecordKey({
 }: RememberedSubject): RememberedRecordKey {
   const callsComponent = calls === undefined ? [] : [calls]
   const components = JSON.stringify([agent, approver, subject, member ?? null, tool, thread ?? null, ...callsComponent])
-  return { kind: rememberedKind, owner: `agent:${agent}`, key: hash('sha256', components).slice(0, 32) }
+  return { kind: rememberedDecisionKind, owner: `agent:${agent}`, key: hash('sha256', components).slice(0, 32) }
 }
 
 const dayMs = 86_400_000

@@ -376,7 +376,7 @@ describe('the mentions of an answer', () => {
         mentions: ['@bob@peer.test'],
       }),
       {
-        fanout: { maxMentions: 0, concurrency: 1, withinMs: 1_000 },
+        fanout: { maxMentions: 0, concurrency: 1, timeoutMs: 1_000 },
       },
     )
     await runTurn(turn(1), turnContext, neverAbortedSignal)

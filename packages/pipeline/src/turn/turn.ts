@@ -34,7 +34,7 @@ import { TurnTrace } from './trace/turn-trace.ts'
 /** Runs a turn: reads the history, calls `agent.handle` and commits the answer. When the process shuts down, `stopSignal` aborts, and the turn is released. */
 export async function runTurn(turn: Turn, turnContext: TurnContext, stopSignal: AbortSignal): Promise<void> {
   const { results, system } = turnContext
-  const trace = new TurnTrace(turn, system, step => turnContext.noteStep?.(turn, step))
+  const trace = new TurnTrace(turn, system, step => turnContext.onStepEnded?.(turn, step))
   const endListener = listenForEnd(turn, turnContext)
   let draft: AnswerDraft | undefined
   try {
@@ -50,7 +50,7 @@ export async function runTurn(turn: Turn, turnContext: TurnContext, stopSignal: 
       trace,
     })
     const answerWithAttempt = { ...answer, attempt: trace.end(outcome, draft.usage ?? answer.response?.usage) }
-    turnContext.noteAnswered?.(turn)
+    turnContext.onAnswered?.(turn)
     try {
       await results.commit(turn, answerWithAttempt)
     } catch (error) {
@@ -231,7 +231,7 @@ async function planAgentAnswer(turn: Turn, run: TurnRun, outcome: AgentOutcome):
   const actions = [...(actionList?.actions ?? []), ...(partial?.acts ?? [])]
   const plannedActions =
     actions.length > 0
-      ? await planTurnActions(turn, { ...withRefusalRecord(run), plans: actionList?.plans }, actions)
+      ? await planTurnActions(turn, { ...withRefusalRecord(run), plannedActions: actionList?.plans }, actions)
       : []
   const { store } = turnContext
   draft.people = await findNamedPeople(turn, partial?.parts ?? [], { store, mentions: runningAgent.mentions })

@@ -20,13 +20,13 @@ function openRenewal(renew: () => Promise<void> = async () => undefined) {
 
 test('refresh() renews leases of running work only after the clock has stepped', async () => {
   const { keeping, store, running, step } = openRenewal()
-  await keeping.refresh()
+  await keeping.renewIfDue()
   expect(store.renew).not.toHaveBeenCalled()
   step(61_000)
-  await Promise.all([keeping.refresh(), keeping.refresh()])
+  await Promise.all([keeping.renewIfDue(), keeping.renewIfDue()])
   expect(store.renew.mock.calls).toEqual(running.map(work => [work, leaseMs]))
   step(-3_600_000)
-  await keeping.refresh()
+  await keeping.renewIfDue()
   expect(store.renew).toHaveBeenCalledTimes(4)
 })
 
@@ -47,10 +47,10 @@ test('renewUntilStopped() renews every five seconds, so that a turn learns of it
 test('refresh() reports work that another worker took over, and reports nothing while the store is unavailable', async () => {
   const lostBench = openRenewal(() => Promise.reject(new LeaseLost('lost')))
   lostBench.step(61_000)
-  await lostBench.keeping.refresh()
+  await lostBench.keeping.renewIfDue()
   expect(lostBench.onLost.mock.calls).toEqual(lostBench.running.map(work => [work]))
   const unavailableBench = openRenewal(() => Promise.reject(new Unavailable('the store is away')))
   unavailableBench.step(61_000)
-  await unavailableBench.keeping.refresh()
+  await unavailableBench.keeping.renewIfDue()
   expect(unavailableBench.onLost).not.toHaveBeenCalled()
 })

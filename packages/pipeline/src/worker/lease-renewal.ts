@@ -9,8 +9,8 @@ import type { Store } from '../ports/store/store.ts'
 type Work = Turn | Delivery
 
 /**
- * The longest pause between renewals. A turn loses its lease if somebody cancels, deletes or edits it elsewhere. The notice of that may be lost, and
- * then the worker learns of it at the next renewal.
+ * The longest pause between renewals. A turn loses its lease if somebody cancels, deletes or edits it elsewhere. If the notice of such a
+ * change is lost, the worker learns of the change at the next renewal.
  */
 const maxPauseMs = 5_000
 
@@ -27,10 +27,10 @@ export interface LeaseRenewal {
   /** Renews leases before they expire, until the signal aborts. */
   renewUntilStopped(stopSignal: AbortSignal): Promise<void>
   /**
-   * Renews the leases of running work if they may have expired by the clock. After a step of the clock or a suspension, a process could otherwise
+   * Renews the leases of running work if the clock suggests that they may have expired. After a step of the clock or a suspension, a process could otherwise
    * lease its own running work again. Callers await it before they lease work. Returns undefined if nothing has to be renewed.
    */
-  refresh(): Promise<void> | undefined
+  renewIfDue(): Promise<void> | undefined
 }
 
 export function createLeaseRenewal(deps: LeaseRenewalDeps): LeaseRenewal {
@@ -42,6 +42,7 @@ export function createLeaseRenewal(deps: LeaseRenewalDeps): LeaseRenewal {
     try {
       await store.renew(work, leaseMs)
     } catch (error) {
+      // After any other error, the next renewal tries again.
       if (error instanceof LeaseLost) onLost(work)
     }
   }
@@ -51,7 +52,7 @@ export function createLeaseRenewal(deps: LeaseRenewalDeps): LeaseRenewal {
     await Promise.all(listRunning().map(renewLease))
   }
 
-  function renewTogether(): Promise<void> {
+  function renewOnce(): Promise<void> {
     renewal ??= renewAll().finally(() => {
       renewal = undefined
     })
@@ -62,9 +63,9 @@ export function createLeaseRenewal(deps: LeaseRenewalDeps): LeaseRenewal {
     async renewUntilStopped(stopSignal) {
       while (!stopSignal.aborted) {
         await system.sleep(Math.min(leaseMs / 3, maxPauseMs), stopSignal)
-        await renewTogether()
+        await renewOnce()
       }
     },
-    refresh: () => (renewal || Math.abs(system.now() - renewedAt) >= (leaseMs * 2) / 3 ? renewTogether() : undefined),
+    renewIfDue: () => (renewal || Math.abs(system.now() - renewedAt) >= (leaseMs * 2) / 3 ? renewOnce() : undefined),
   }
 }

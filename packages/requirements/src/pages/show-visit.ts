@@ -61,7 +61,7 @@ async function showEnd(
   status: ContentfulStatusCode,
 ): Promise<Response> {
   const policy = translateForVisitor(context, requirement.policy)
-  const rememberedDecision = await deps.store.findRememberedOf(requirement)
+  const rememberedDecision = await deps.store.findDecisionOfRequirement(requirement)
   const page = renderEndPage(requirement, { policy, note, rememberedDecision }, deps)
   return answerVisit(context, page, requirement.status === 'expired' ? 410 : status)
 }

@@ -54,8 +54,9 @@ const decisionHandlers: Readonly<Record<string, (visit: Visit, form: URLSearchPa
   decline: (visit, form) => decideByForm(visit, 'declined', form),
   async ask_again(visit) {
     const { requirement, deps } = visit
-    const rememberedDecision = await deps.store.findRememberedOf(requirement)
-    if (rememberedDecision) await deps.store.revokeRemembered({ agent: requirement.agent, id: rememberedDecision.id })
+    const rememberedDecision = await deps.store.findDecisionOfRequirement(requirement)
+    if (rememberedDecision)
+      await deps.store.revokeRememberedDecision({ agent: requirement.agent, id: rememberedDecision.id })
     return showRequirement(visit, 'You will be asked again next time.')
   },
   async pay_test(visit) {

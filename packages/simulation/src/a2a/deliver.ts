@@ -4,7 +4,7 @@ import type { Fault, TokenOnlyFault } from '../fault.ts'
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { SentPart } from '../sent-part.ts'
 import { listSentParts, renderA2aPart } from '../sent-part.ts'
-import { addressFault, encodeRequest, jsonFaults } from './json-fault.ts'
+import { applyToUrl, encodeRequest, jsonFaults } from './json-fault.ts'
 import type { TokenMint, TokenPlan } from './token.ts'
 import { mintToken } from './token.ts'
 
@@ -41,9 +41,9 @@ export async function deliverA2a(
 ): Promise<A2aReceipt> {
   const fault = delivery.fault ? jsonFaults[delivery.fault] : {}
   const messageId = delivery.messageId ?? randomUUID()
-  const url = addressFault(delivery.url, fault)
+  const url = applyToUrl(delivery.url, fault)
   const { sub, audience, timeoutMs = 30_000 } = delivery
-  const token = fault.omitsToken ? undefined : await mintToken({ sub, audience, fault: fault.token }, mint)
+  const token = fault.omitsToken ? undefined : await mintToken({ sub, audience, fault: fault.tokenFault }, mint)
   const post = async (text: string): Promise<A2aReceipt> => {
     const body = encodeRequest(describeRequest({ ...delivery, text, messageId }), fault, delivery.oversizedBytes)
     const headers = {

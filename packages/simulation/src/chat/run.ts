@@ -1,7 +1,7 @@
 // Starts a run of the chat as a browser does (AG-UI 1.0), and reads its events.
 import { randomUUID } from 'node:crypto'
 import type { SimA2a } from '../a2a/a2a.ts'
-import { addressFault, encodeRequest, jsonFaults } from '../a2a/json-fault.ts'
+import { applyToUrl, encodeRequest, jsonFaults } from '../a2a/json-fault.ts'
 import type { Fault, TokenOnlyFault } from '../fault.ts'
 import type { LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { SentContent } from '../sent-part.ts'
@@ -37,10 +37,10 @@ export async function startChat(run: ChatRun, { a2a, loopback }: ChatRunDeps): P
   const { sub = 'alice', threadId = randomUUID(), signal } = run
   const token = fault.omitsToken
     ? undefined
-    : await a2a.token({ sub, audience: `${new URL(run.url).origin}/api/v1`, fault: fault.token })
+    : await a2a.token({ sub, audience: `${new URL(run.url).origin}/api/v1`, fault: fault.tokenFault })
   const [runId, messageId] = [randomUUID(), randomUUID()]
   const post = (content: ReturnType<typeof renderRunContent>) =>
-    loopback.fetch(addressFault(run.url, fault), {
+    loopback.fetch(applyToUrl(run.url, fault), {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
       body: encodeRequest({ threadId, runId, messages: [{ id: messageId, role: 'user', content }] }, fault),

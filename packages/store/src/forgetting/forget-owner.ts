@@ -1,5 +1,5 @@
 // Forgets everything that belongs to an owner.
-import { rememberedKind } from '@postern/pipeline'
+import { rememberedDecisionKind } from '@postern/pipeline'
 import { createKeyedDigests } from '../digests/keyed-digest.ts'
 import { maxRemovals } from '../messages/row-removal.ts'
 import { createClaimRemoval } from '../peers/claims.ts'
@@ -46,7 +46,7 @@ function prepareOwnerForgetting(
   )
   const deleteRecords = db.prepare('DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
   const deleteRememberedDecisions = db.prepare(
-    `DELETE FROM records WHERE kind = '${rememberedKind}'
+    `DELETE FROM records WHERE kind = '${rememberedDecisionKind}'
        AND json_extract(value, '$.subject') IN (SELECT value FROM json_each(?))`,
   )
   const countTasks = db.prepare<{ count: number }>('SELECT count(*) AS count FROM tasks WHERE owner = ?')

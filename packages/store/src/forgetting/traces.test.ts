@@ -8,7 +8,7 @@ import { createDice } from '../../test/dice.ts'
 import type { MarkedPerson } from '../../test/marked-life.ts'
 import { createMarked, createMarkedLife } from '../../test/marked-life.ts'
 import { openStoreUnderTest } from '../../test/open-test-store.ts'
-import { findUnsound } from '../../test/soundness.ts'
+import { findInconsistencies } from '../../test/soundness.ts'
 import type { GatewayStore } from '../index.ts'
 
 const steps = 150
@@ -89,7 +89,7 @@ test.each(seeds)(
     expect(listFiles(file, ann.mark)).not.toEqual([])
     const before = await exportAll(store, bob)
     await forget(ann, store)
-    expect(findUnsound(file)).toEqual([])
+    expect(findInconsistencies(file)).toEqual([])
     expect(await exportAll(store, ann)).not.toContain(ann.mark)
     expect(listRows(file, ann.mark)).toEqual([])
     await store.rewriteFiles()
@@ -102,7 +102,7 @@ test.each(seeds)(
     await store.rewriteFiles()
     // Large files beside the database are deleted once the commit is durable.
     await expect.poll(() => listFiles(file, bob.mark)).toEqual([])
-    expect(findUnsound(file)).toEqual([])
+    expect(findInconsistencies(file)).toEqual([])
     await store.close()
   },
   60_000,

@@ -18,7 +18,7 @@ import { createMessageInserter } from '../messages/insert-message.ts'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { addFlag, countRowBytes, draftMessage } from '../messages/message-draft.ts'
 import type { ReadMessage } from '../messages/read-message.ts'
-import type { AdmitNew, IntakeRefusal } from '../messages/refusals.ts'
+import type { AdmitNewMessage, IntakeRefusal } from '../messages/refusals.ts'
 import { refuseIntake } from '../messages/refusals.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
 import type { ProofKeyTable } from '../peers/proof-keys.ts'
@@ -83,7 +83,7 @@ interface AdmissionDeps extends EffectDeps {
 export function createAdmission(
   context: StoreContext,
   tables: AdmissionDeps,
-): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNew: AdmitNew } {
+): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNewMessage: AdmitNewMessage } {
   const { db, write, now, files } = context
   const readContext = createContextReader(db, tables, now)
   const applyDecision = createDecisionApplier(db, tables)
@@ -108,7 +108,7 @@ export function createAdmission(
       if (admitResult.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.cacheStored(proofKeys, now())
       return admitResult
     },
-    admitNew: (batch, draft) => admitWithContext(batch, draft, readContext(draft)),
+    admitNewMessage: (batch, draft) => admitWithContext(batch, draft, readContext(draft)),
     async decide(message, decision) {
       const { agent, via, thread } = tables.readMessage(message)
       await write(batch => applyDecision(batch, decision, { message, agent, channel: via, thread, now: now() }))

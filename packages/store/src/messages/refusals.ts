@@ -7,7 +7,7 @@ import type { Batch } from '../transaction/batch.ts'
 import type { MessageDraft } from './message-draft.ts'
 
 /** Admits a message that cannot be a duplicate, inside a write. A refused message changes nothing. */
-export type AdmitNew = (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal
+export type AdmitNewMessage = (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal
 
 /** The texts of temporary refusals. They end when stored bytes are pruned by age or by an operator. */
 const storageRefusals = {

@@ -9,7 +9,7 @@ import { parseJson } from '../sql/json-columns.ts'
 import type { Query, Sql } from '../sql/sql.ts'
 import { formatBoundedParts } from '../threads/entries.ts'
 import type { DeliveryList } from './delivery-list.ts'
-import { createTurnSteps } from './turn-steps.ts'
+import { createTurnStepReader } from './turn-steps.ts'
 
 interface SummaryRow {
   readonly number: number
@@ -56,7 +56,7 @@ export function createMessageView(
   { readMessage, responses }: MessageViewDeps,
   deliveries: DeliveryList,
 ): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
-  const readSteps = createTurnSteps(db)
+  const readSteps = createTurnStepReader(db)
   const listNewest = prepareList(db)
   const findNamesakes = createNamesakeFinder(db)
   return {

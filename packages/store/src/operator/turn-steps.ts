@@ -29,15 +29,15 @@ interface StepNoteBody {
 /** The maximum number of notes of one turn. */
 const maxNotes = 500
 /** The maximum number of rows after a message among which its calls are searched. A turn makes its calls soon after its message. */
-const maxScanned = 2_000
+const maxScannedRows = 2_000
 
-export function createTurnSteps(db: Sql): (message: number, thread: number) => readonly TurnStep[] {
+export function createTurnStepReader(db: Sql): (message: number, thread: number) => readonly TurnStep[] {
   const listNotes = db.prepare<NoteRow>(
     `SELECT at, content FROM messages WHERE thread_id = ?1 AND scope = 'trace' AND answers = ?2 ORDER BY answers, seq LIMIT ${maxNotes}`,
   )
   const listCalls = db.prepare<CallRow>(
     `SELECT seq AS number, json_extract(envelope, '$.recipient') AS recipient FROM messages
-     WHERE seq > ?1 AND seq <= ?1 + ${maxScanned} AND kind = 'message' AND CAST(json_extract(envelope, '$.called_by.message') AS INTEGER) = ?1 ORDER BY seq`,
+     WHERE seq > ?1 AND seq <= ?1 + ${maxScannedRows} AND kind = 'message' AND CAST(json_extract(envelope, '$.called_by.message') AS INTEGER) = ?1 ORDER BY seq`,
   )
   return (message, thread) => {
     const notes = listNotes
@@ -55,11 +55,17 @@ export function createTurnSteps(db: Sql): (message: number, thread: number) => r
         const worker = body.tool?.args?.worker ?? ''
         const result = callResults.get(body.tool?.call_id)
         return [
-          describeCall({ at, worker, result, number: callsByRecipient.get(worker.toLowerCase())?.shift()?.number }),
+          describeCall({
+            at,
+            worker,
+            result,
+            messageNumber: callsByRecipient.get(worker.toLowerCase())?.shift()?.number,
+          }),
         ]
       }
       return isCallResult(body) ? [] : [{ kind: 'note', name: body.kind, at }]
     })
+    // A stage precedes the steps within it that have the same time.
     return steps.toSorted((a, b) => a.at - b.at || Number(b.kind === 'stage') - Number(a.kind === 'stage'))
   }
 }
@@ -72,14 +78,14 @@ function describeStage(at: number, { stage = '', latency_ms: ms = 0 }: StepNoteB
   return { kind: 'stage', name: stage, at: at - ms, ms }
 }
 
-interface ToolCallSpan {
+interface AgentCall {
   readonly at: number
   readonly worker: string
   readonly result: { readonly at: number; readonly body: StepNoteBody } | undefined
-  readonly number: number | undefined
+  readonly messageNumber: number | undefined
 }
 
-function describeCall({ at, worker, result, number }: ToolCallSpan): TurnStep {
+function describeCall({ at, worker, result, messageNumber: number }: AgentCall): TurnStep {
   const error = result?.body.tool?.error?.message
   return {
     kind: 'call',

@@ -1,7 +1,7 @@
 // Replaces the names of forgotten people by digests in bans and denials, which protect others from these people and therefore stay.
 import type { Json } from '@postern/message'
 import { isJsonObject, parseIfJson } from '@postern/message'
-import { rememberedKind } from '@postern/pipeline'
+import { rememberedDecisionKind } from '@postern/pipeline'
 import type { KeyedDigests } from '../digests/keyed-digest.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
@@ -24,7 +24,7 @@ interface RecordName {
 
 /** Returns the key of a record with a digest instead of the name of the person, or undefined if the record protects nobody. */
 export function hideKey({ kind, key }: RecordName, { digest }: Pick<KeyedDigests, 'digest'>): string | undefined {
-  if (kind === rememberedKind) return digest(key)
+  if (kind === rememberedDecisionKind) return digest(key)
   if (kind !== banKind) return undefined
   const parts = parseIfJson(key)
   if (!Array.isArray(parts)) return digest(key)
@@ -56,7 +56,7 @@ export function createRecordHider(
 
 function protects({ kind, value }: ProtectingRow): boolean {
   if (kind === banKind) return true
-  const decision = kind === rememberedKind && parseJson<Json>(value)
+  const decision = kind === rememberedDecisionKind && parseJson<Json>(value)
   return isJsonObject(decision) && decision.approver === 'operator' && decision.policy === 'forbidden'
 }
 

@@ -1,14 +1,14 @@
 // Queues the message that tells an agent of a new or ended link, inside the transaction that changes the link.
 import type { LinkChange, LinkNotifications } from '@postern/pipeline'
 import { draftMessage } from '../messages/message-draft.ts'
-import type { AdmitNew } from '../messages/refusals.ts'
+import type { AdmitNewMessage } from '../messages/refusals.ts'
 import type { Batch } from '../transaction/batch.ts'
 
 export type QueueLinkNotice = (batch: Batch, change: LinkChange, events: LinkNotifications | undefined) => void
 
-export function createLinkNotifier(admitNew: AdmitNew): QueueLinkNotice {
+export function createLinkNotifier(admitNewMessage: AdmitNewMessage): QueueLinkNotice {
   return (batch, change, events) => {
     const intake = events?.describe(change)
-    if (events && intake) admitNew(batch, draftMessage(intake, events.correlationId))
+    if (events && intake) admitNewMessage(batch, draftMessage(intake, events.correlationId))
   }
 }

@@ -4,7 +4,7 @@ import { parseJsonText } from '@postern/message'
 import type { LinkNotifications, PeopleStore, PersonLink } from '@postern/pipeline'
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
 import { createRemoveMessage } from '../forgetting/remove-message.ts'
-import type { AdmitNew } from '../messages/refusals.ts'
+import type { AdmitNewMessage } from '../messages/refusals.ts'
 import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
@@ -38,14 +38,14 @@ interface LinkRow {
 export function createPeopleStore(
   context: StoreContext,
   tables: RemoveMessageDeps & TraceRemovalDeps,
-  { admitNew, ...chats }: ChatStores & { readonly admitNew: AdmitNew },
+  { admitNewMessage, ...chats }: ChatStores & { readonly admitNewMessage: AdmitNewMessage },
 ): PeopleStore {
   const { db, write, now } = context
   const people = createPersonTable(db, context)
   const removeMessage = createRemoveMessage(db, tables)
   const removeNotice = createNoticeRemoval(db, removeMessage)
   const deleteLinks = createLinkRemoval(context, { removeNotice, removeMessage })
-  const queueEvent = createLinkNotifier(admitNew)
+  const queueEvent = createLinkNotifier(admitNewMessage)
   const codes = createLinkCodeTable(context, people, { removeNotice, deleteLinks, queueEvent })
 
   return {

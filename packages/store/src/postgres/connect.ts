@@ -27,21 +27,24 @@ interface ConnectOptions {
   /** The clock of the store. `note` is present if the clock follows the server's clock. */
   readonly clock: Pick<ServerClock, 'now'> & Partial<Pick<ServerClock, 'note'>>
   readonly log: Log
+  /** The id under which this gateway holds leases. Absent if it leases no work. */
   readonly holder?: string | undefined
+  /** Reports once that a later release has changed the schema, so that this gateway cannot use the database. */
   readonly onUnusable?: ((error: ConfigError) => void) | undefined
+  /** True if all transactions only read. */
   readonly readsOnly?: boolean | undefined
 }
 
 /** All connections of one gateway to its database. */
 interface ConnectedDatabase {
   readonly db: PostgresDatabase
-  /** Opens the only writer. */
+  /** Opens the writer. It may be called once. */
   openWriter(hooks: WriterHooks): Writer
   /** The notices of this gateway and of other gateways. */
   readonly notices: NoticeStore
   notifyOthers(notice: Notice): void
   /** Resolves when the gateway receives the notices of other gateways. */
-  readonly opened: Promise<void>
+  readonly whenListening: Promise<void>
   release(): Promise<void>
 }
 
@@ -69,7 +72,7 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
     onOutdated: reportOutdated,
     formatNotices: batch => notifyCodec.format(listNotices(batch)).map(payload => [channel, payload] as const),
   })
-  const takeOver = createTakeover(db)
+  const planTakeover = createTakeover(db)
   let writer: Writer | undefined
 
   function receiveNotices(payload: string): void {
@@ -77,9 +80,9 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
   }
 
   /** Makes the work of an expired gateway due. If it fails, the next heartbeat check reports the gateway again. */
-  async function takeOverFrom(expiredHolder: string): Promise<void> {
+  async function takeOverWork(expiredHolder: string): Promise<void> {
     try {
-      const isDone = await writer?.writeLightly(takeOver(expiredHolder, now()))
+      const isDone = await writer?.writeLightly(planTakeover(expiredHolder, now()))
       if (isDone) log.warn({ holder: expiredHolder }, 'a gateway has expired, and its work is due again')
     } catch (error) {
       log.warn({ err: error, holder: expiredHolder }, 'a gateway has expired, and its work cannot be made due now')
@@ -89,7 +92,7 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
   const notifyConnection = openNotifyConnection({
     ...{ client, schema, holder, setUp, schemaSetUp, onClockReading },
     onPayload: receiveNotices,
-    onExpired: takeOverFrom,
+    onExpired: takeOverWork,
   })
   return {
     db,
@@ -99,7 +102,7 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
     },
     notices,
     notifyOthers: notice => notifyConnection.announce(notifyCodec.format([notice])),
-    opened: notifyConnection.opened,
+    whenListening: notifyConnection.opened,
     async release() {
       await Promise.all([pool.close(), operatorPool.close(), notifyConnection.close()])
     },
@@ -116,13 +119,13 @@ function createConnectionLog({ log, notices }: { readonly log: Log; readonly not
   let isLost = false
   return {
     onLost(reason) {
-      if (!isLost) log.error({ reason }, 'the database is gone')
+      if (!isLost) log.error({ reason }, 'the database is unreachable')
       isLost = true
     },
     onOpen() {
       if (!isLost) return
       isLost = false
-      log.info({}, 'the database is there again')
+      log.info({}, 'the database is reachable again')
       // Notices that were sent in the meantime are lost.
       notices.notify('work', workKinds)
     },

@@ -47,7 +47,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const preparedDatabase = await preparePostgres(url, { now: options.now ?? Date.now, log, mayMigrate })
   const { handledSecret, clock: reading } = preparedDatabase
   const clock = options.now ? { now: options.now } : createServerClock(reading)
-  const { db, openWriter, notices, notifyOthers, opened, release } = connectPostgres({ ...options, clock })
+  const { db, openWriter, notices, notifyOthers, whenListening, release } = connectPostgres({ ...options, clock })
   const calls = createStoreCalls(db, options.maxWaitMs)
   const operatorCalls = createStoreCalls({ read: db.readForOperators }, options.maxWaitMs)
   const store = assembleStore({
@@ -68,7 +68,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     rewrite: refuseRewriting,
     release,
   })
-  await opened
+  await whenListening
   const { refuse, noteLookup, listen, setTurnConsumer, setDeliveryConsumer, close } = store
   let closing: Promise<void> | undefined
 

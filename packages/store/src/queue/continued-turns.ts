@@ -1,4 +1,4 @@
-// Lets turns begin within the transactions of their messages, so that their answers share these transactions.
+// Lets turns begin within the transactions of their messages, so that one sync to disk stores a message with its answer.
 import { LeaseLost } from '@postern/message'
 import type { Turn } from '@postern/pipeline'
 import type { Batch } from '../transaction/batch.ts'
@@ -8,10 +8,10 @@ export interface ContinuedTurns {
   /** Lets a turn begin within the transaction of its message. */
   add(batch: Batch, turn: Turn, begin: (turn: Turn) => void): void
   /**
-   * Stores an answer in the transaction of its message. Returns undefined if it is too late for this. The promise rejects with `LeaseLost` if the
+   * Stores an answer in the transaction of its message. Returns undefined if the transaction takes no more answers. The promise rejects with `LeaseLost` if the
    * transaction is undone.
    */
-  join<T>(turn: Turn, operation: (batch: Batch) => T): Promise<T> | undefined
+  storeWithMessage<T>(turn: Turn, operation: (batch: Batch) => T): Promise<T> | undefined
   /** Runs a write when the message of the turn is durable. @throws LeaseLost if the message was not stored */
   runWhenStored<T>(turn: Turn, write: () => Promise<T>): Promise<T>
 }
@@ -21,10 +21,10 @@ interface ContinuedTurn {
   readonly storedSignal: PromiseWithResolvers<void>
   /** True while the answer may still join the transaction. */
   isOpen: boolean
-  answer: JoinedAnswer | undefined
+  answer: EarlyAnswer | undefined
 }
 
-interface JoinedAnswer {
+interface EarlyAnswer {
   readonly operation: (batch: Batch) => unknown
   readonly endSignal: PromiseWithResolvers<unknown>
   result: unknown
@@ -64,7 +64,7 @@ export function createContinuedTurns(): ContinuedTurns {
         },
       })
     },
-    join<T>(turn: Turn, operation: (batch: Batch) => T) {
+    storeWithMessage<T>(turn: Turn, operation: (batch: Batch) => T) {
       const continuedTurn = turns.get(turn)
       if (!continuedTurn?.isOpen || continuedTurn.answer) return undefined
       const endSignal = Promise.withResolvers<unknown>()
@@ -83,9 +83,9 @@ function settleStored({ storedSignal, answer }: ContinuedTurn): void {
   answer?.endSignal.resolve(answer.result)
 }
 
-function settleUndone(continued: ContinuedTurn, { message }: Turn): void {
-  const { storedSignal, answer } = continued
-  continued.isOpen = false
+function settleUndone(continuedTurn: ContinuedTurn, { message }: Turn): void {
+  const { storedSignal, answer } = continuedTurn
+  continuedTurn.isOpen = false
   const leaseLost = new LeaseLost(`the message of turn ${message} was not stored`)
   storedSignal.reject(leaseLost)
   answer?.endSignal.reject(leaseLost)

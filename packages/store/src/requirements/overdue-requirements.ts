@@ -4,7 +4,7 @@ import { operatorSubject } from '@postern/message'
 import type { OverdueStore, RequirementRecord } from '@postern/pipeline'
 import { decideByTimeout, describeTimeout } from '@postern/pipeline'
 import { draftMessage } from '../messages/message-draft.ts'
-import type { AdmitNew } from '../messages/refusals.ts'
+import type { AdmitNewMessage } from '../messages/refusals.ts'
 import { formatJson } from '../sql/json-columns.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { PlanResolution, RequirementTable } from './requirement-table.ts'
@@ -13,12 +13,12 @@ import { createWaitingTaskFinder } from './waiting-task.ts'
 interface OverdueStoreDeps {
   readonly requirements: RequirementTable
   readonly planResolution: PlanResolution
-  readonly admitNew: AdmitNew
+  readonly admitNewMessage: AdmitNewMessage
 }
 
 export function createOverdueStore(
   { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
-  { requirements, planResolution, admitNew }: OverdueStoreDeps,
+  { requirements, planResolution, admitNewMessage }: OverdueStoreDeps,
 ): OverdueStore {
   const list = db.prepare<{ id: string }>(
     `SELECT id FROM requirements WHERE status = 'open' AND expires_at <= ? ORDER BY expires_at LIMIT +?`,
@@ -49,7 +49,8 @@ export function createOverdueStore(
         intakeWithNotice && correlationId !== undefined ? draftMessage(intakeWithNotice, correlationId) : undefined
       return write(batch => {
         const { changes } = endRequirement.run(id, now(), formatJson(decision.resolver))
-        const admitResult = changes > 0 && draft && notifiesSender(requirement) ? admitNew(batch, draft) : undefined
+        const admitResult =
+          changes > 0 && draft && notifiesSender(requirement) ? admitNewMessage(batch, draft) : undefined
         return typeof admitResult === 'object' ? admitResult.message : undefined
       })
     },

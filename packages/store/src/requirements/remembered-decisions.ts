@@ -11,8 +11,8 @@ import {
   listRememberedIds,
   maxRememberedDecisions,
   planRemembered,
+  rememberedDecisionKind,
   rememberedDecisionSchema,
-  rememberedKind,
 } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import type { Sql } from '../sql/sql.ts'
@@ -21,7 +21,7 @@ import type { Sql } from '../sql/sql.ts'
 export interface RememberedTable {
   /** Stores a decision if it is to be remembered, inside the write that resolves the requirement. */
   remember(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
-  list(filter: Parameters<RememberedStore['listRemembered']>[0], now: number): readonly ListedDecision[]
+  list(filter: Parameters<RememberedStore['listRememberedDecisions']>[0], now: number): readonly ListedDecision[]
   find(key: { readonly agent: string; readonly id: string }, now: number): RememberedDecision | undefined
   /** Finds the remembered decision on a requirement if the decision still counts. */
   findByRequirement(requirement: RequirementRecord, now: number): RememberedDecision | undefined
@@ -39,7 +39,7 @@ export function createRememberedTable(db: Sql): RememberedTable {
   const queries = prepareRememberedQueries(db)
 
   const findByKey = ({ agent, id }: { readonly agent: string; readonly id: string }, now: number) => {
-    const row = queries.find.get(rememberedKind, formatOwner(agent), id, now)
+    const row = queries.find.get(rememberedDecisionKind, formatOwner(agent), id, now)
     return row && readRemembered(row.value)
   }
 
@@ -57,10 +57,10 @@ export function createRememberedTable(db: Sql): RememberedTable {
       queries.insert.run(kind, owner, key, formatJson(value), message, person, expiresAt)
       queries.dropOldest.run(person, kind, owner)
     },
-    list({ agent, persons, after = Number.MAX_SAFE_INTEGER, limit }, now) {
-      const page = [rememberedKind, formatOwner(agent), now, after, limit] as const
-      const rows = persons
-        ? persons.flatMap(person => queries.listByPerson.all(...page, person))
+    list({ agent, deciderKeys, after = Number.MAX_SAFE_INTEGER, limit }, now) {
+      const page = [rememberedDecisionKind, formatOwner(agent), now, after, limit] as const
+      const rows = deciderKeys
+        ? deciderKeys.flatMap(key => queries.listByPerson.all(...page, key))
         : queries.list.all(...page)
       return rows
         .toSorted((a, b) => b.id - a.id)
@@ -75,7 +75,7 @@ export function createRememberedTable(db: Sql): RememberedTable {
       const decisions = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
       return decisions.find(decision => decision?.requirement === requirement.id)
     },
-    remove: ({ agent, id }) => queries.remove.run(rememberedKind, formatOwner(agent), id).changes > 0,
+    remove: ({ agent, id }) => queries.remove.run(rememberedDecisionKind, formatOwner(agent), id).changes > 0,
   }
 }
 

@@ -2,7 +2,7 @@
 import type { RequirementDecision, RequirementRecord, RequirementStore, ResolutionResult } from '@postern/pipeline'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { draftMessage } from '../messages/message-draft.ts'
-import type { AdmitNew } from '../messages/refusals.ts'
+import type { AdmitNewMessage } from '../messages/refusals.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -16,20 +16,20 @@ interface AdmissibleDecision {
 }
 
 interface RequirementStoreDeps {
-  readonly admitNew: AdmitNew
+  readonly admitNewMessage: AdmitNewMessage
   readonly planResolution: PlanResolution
 }
 
 export function createRequirementStore(
   context: Pick<StoreContext, 'db' | 'channels' | 'write' | 'now'>,
   tables: { readonly requirements: RequirementTable },
-  { admitNew, planResolution }: RequirementStoreDeps,
+  { admitNewMessage, planResolution }: RequirementStoreDeps,
 ): RequirementStore {
   const { write, now } = context
   const { requirements } = tables
   function admitDecision(batch: Batch, { requirement, decision, draft }: AdmissibleDecision): ResolutionResult {
-    const admitResult = admitNew(batch, draft)
-    const isRefused = typeof admitResult === 'string'
+    const admission = admitNewMessage(batch, draft)
+    const isRefused = typeof admission === 'string'
     // The requirement stays open, because a message of another task may decide it.
     if (isRefused && decision.task) return { outcome: 'refused', reason: 'taken', requirement }
     if (isRefused) requirements.expire(requirement)
@@ -38,23 +38,25 @@ export function createRequirementStore(
     const updatedRequirement = requirements.find({ digest: decision.digest }, now()) ?? requirement
     return isRefused
       ? { outcome: 'refused', reason: 'ended', requirement: updatedRequirement }
-      : { outcome: 'resolved', requirement: updatedRequirement, message: admitResult.message }
+      : { outcome: 'resolved', requirement: updatedRequirement, message: admission.message }
   }
 
   return {
-    ...createRerunStore(context, { requirements, planResolution, admitNew }),
+    ...createRerunStore(context, { requirements, planResolution, admitNewMessage }),
     findRequirement: async key => requirements.find(key, now()),
     listRequirements: async ({ status, subject, limit, after = Number.MAX_SAFE_INTEGER }) =>
       requirements.list({ status, subject, limit, after }, now()),
-    listRemembered: async filter => requirements.approvals.list(filter, now()),
-    findRemembered: async key => requirements.approvals.find(key, now()),
-    findRememberedOf: async requirement => requirements.approvals.findByRequirement(requirement, now()),
-    revokeRemembered: key => write(() => requirements.approvals.remove(key)),
+    listRememberedDecisions: async filter => requirements.rememberedDecisions.list(filter, now()),
+    findRememberedDecision: async key => requirements.rememberedDecisions.find(key, now()),
+    findDecisionOfRequirement: async requirement =>
+      requirements.rememberedDecisions.findByRequirement(requirement, now()),
+    revokeRememberedDecision: key => write(() => requirements.rememberedDecisions.remove(key)),
     async resolveRequirement(decision, correlationId): Promise<ResolutionResult> {
       const requirement = requirements.find({ digest: decision.digest }, now())
       if (!requirement) return { outcome: 'refused', reason: 'unknown' }
       const draft = draftMessage(planResolution(requirement, decision), correlationId)
       return write((batch): ResolutionResult => {
+        // The state may have changed since the first look-up.
         const currentRequirement = requirements.find({ digest: decision.digest }, now())
         if (!currentRequirement) return { outcome: 'refused', reason: 'unknown' }
         const objection = requirements.findObjection(currentRequirement, decision)

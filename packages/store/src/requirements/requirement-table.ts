@@ -64,7 +64,7 @@ export interface RequirementTable {
   /** Marks a requirement as expired, so that nobody can decide it any more. */
   expire(requirement: RequirementRecord): void
   /** The table of decisions that also count for later calls. */
-  readonly approvals: RememberedTable
+  readonly rememberedDecisions: RememberedTable
 }
 
 interface RequirementRow {
@@ -105,7 +105,7 @@ export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps)
     `UPDATE requirements SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE position = ? AND status = 'open'`,
   )
   const expire = db.prepare("UPDATE requirements SET status = 'expired' WHERE position = ? AND status = 'open'")
-  const approvals = createRememberedTable(db)
+  const rememberedDecisions = createRememberedTable(db)
 
   /** Returns true if the message belongs to another existing task than the requirement. A message that opens a task may decide any requirement of its thread. */
   function isOfOtherTask({ task }: Intake, { message }: RequirementRecord): boolean {
@@ -142,9 +142,9 @@ export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps)
       const values = [outcome, now, formatJson(resolver), receipt?.key ?? null] as const
       const { changes } = updateResolution.run(...values, requirement.number)
       if (changes !== 1) throw new Error(`requirement ${requirement.number} is not open`)
-      approvals.remember(requirement, decision, now)
+      rememberedDecisions.remember(requirement, decision, now)
     },
-    approvals,
+    rememberedDecisions,
   }
   return table
 }

@@ -2,7 +2,7 @@
 import type { Json, PolicyResolution } from '@postern/message'
 import type { RequirementDecision, RequirementRecord, RequirementStore, RerunResult } from '@postern/pipeline'
 import { draftMessage } from '../messages/message-draft.ts'
-import type { AdmitNew } from '../messages/refusals.ts'
+import type { AdmitNewMessage } from '../messages/refusals.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -11,7 +11,7 @@ import type { PlanResolution, RequirementTable } from './requirement-table.ts'
 interface RerunDeps {
   readonly requirements: RequirementTable
   readonly planResolution: PlanResolution
-  readonly admitNew: AdmitNew
+  readonly admitNewMessage: AdmitNewMessage
 }
 
 interface DecisionRow {
@@ -22,7 +22,7 @@ interface DecisionRow {
 
 export function createRerunStore(
   { db, channels, write, now }: Pick<StoreContext, 'db' | 'channels' | 'write' | 'now'>,
-  { requirements, planResolution, admitNew }: RerunDeps,
+  { requirements, planResolution, admitNewMessage }: RerunDeps,
 ): Pick<RequirementStore, 'rerunDecision'> {
   // Finds the newest message with the decision, which is the decision itself or its last rerun.
   const findDecision = db.prepare<DecisionRow>(
@@ -64,7 +64,7 @@ export function createRerunStore(
         const currentRow = findDecision.get(requirement.thread, requirement.message, id)
         if (currentRow?.seq !== decisionRow.seq || currentRow.state !== 'failed')
           return { outcome: 'refused', reason: 'running' }
-        const admitResult = admitNew(batch, draft)
+        const admitResult = admitNewMessage(batch, draft)
         if (typeof admitResult === 'string') return { outcome: 'refused', reason: 'full' }
         noteChange(batch, 'requirement', requirement.message)
         return { outcome: 'admitted', message: admitResult.message, hasEndedTask }

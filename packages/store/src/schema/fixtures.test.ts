@@ -4,7 +4,7 @@ import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { listFixtureNumbers, writeFixture } from '../../test/schema-fixture/fixtures.ts'
-import { findUnsound } from '../../test/soundness.ts'
+import { findInconsistencies } from '../../test/soundness.ts'
 import { openSqliteStore } from '../index.ts'
 import { readTableNames } from './expected-tables.ts'
 import { migrateDatabase } from './migrate.ts'
@@ -40,7 +40,7 @@ test.each(listFixtureNumbers())(
     const turns = await store.leaseTurns({ holder: 'worker', limit: 99, leaseMs: 60_000 })
     expect(turns.map(({ content }) => content.id)).toContain('known-2')
     await store.close()
-    expect(findUnsound(path)).toEqual([])
+    expect(findInconsistencies(path)).toEqual([])
   },
 )
 

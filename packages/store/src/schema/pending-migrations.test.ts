@@ -4,7 +4,7 @@ import { sketchedChannels } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { writeFixture } from '../../test/schema-fixture/fixtures.ts'
-import { findPendingSteps, openSqliteStore } from '../index.ts'
+import { findPendingMigrations, openSqliteStore } from '../index.ts'
 import { schemaMigrations } from './migrations.ts'
 import { describePendingMigrations } from './pending-migrations.ts'
 
@@ -29,9 +29,9 @@ test('a store that may not change tables refuses a file of an earlier release wi
     `data: "${path}" is of an earlier release: its tables have number 1, and a start of this release makes it ${schemaMigrations.length} (adds `,
   )
   await expect(openSqliteStore({ ...options, mayMigrate: false })).rejects.toThrow('Back the data up, then start')
-  expect(findPendingSteps(path)).toContain('number 1')
+  expect(findPendingMigrations(path)).toContain('number 1')
   expect(readFileSync(path).equals(before)).toBe(true)
   await (await openSqliteStore(options)).close()
-  expect(findPendingSteps(path)).toBeUndefined()
+  expect(findPendingMigrations(path)).toBeUndefined()
   await (await openSqliteStore({ ...options, mayMigrate: false })).close()
 })

@@ -58,7 +58,7 @@ export function toOpenError(error: unknown, path: string): ConfigError {
 }
 
 /** Describes the changes to the tables of a file that a start would make, and opens the file only for reading. Returns undefined if there are none. */
-export function findPendingSteps(path: string): string | undefined {
+export function findPendingMigrations(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   try {
     let pending: string | undefined

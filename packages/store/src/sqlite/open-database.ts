@@ -6,7 +6,7 @@ import { migrateDatabase } from '../schema/migrate.ts'
 import { refusePendingMigrations } from '../schema/pending-migrations.ts'
 import { sqlOf } from '../sql/sql.ts'
 import { refuseEmptyDatabase, refuseMissingDatabase } from './database-marker.ts'
-import { findPendingSteps, refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
+import { findPendingMigrations, refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
 import { createPrivateFile } from './private-file.ts'
 
 const pragmas = `
@@ -64,7 +64,8 @@ interface OpenDatabaseOptions {
 export function openDatabase(path: string, { mayMigrate = true }: OpenDatabaseOptions = {}): DatabaseSync {
   if (path !== ':memory:') {
     refuseMissingDatabase(path)
-    if (!mayMigrate) refusePendingMigrations({ key: 'data', name: `"${path}"`, pendingChanges: findPendingSteps(path) })
+    if (!mayMigrate)
+      refusePendingMigrations({ key: 'data', name: `"${path}"`, pendingChanges: findPendingMigrations(path) })
     createPrivateFile(path)
   }
   try {

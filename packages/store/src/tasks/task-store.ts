@@ -1,6 +1,6 @@
 // Lists, reads and cancels tasks.
 import type { TaskFilter, TaskRecord, TaskStore } from '@postern/pipeline'
-import type { AdmitNew } from '../messages/refusals.ts'
+import type { AdmitNewMessage } from '../messages/refusals.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { TurnTable } from '../queue/turns/turn-table.ts'
 import { runParts } from '../transaction/batch.ts'
@@ -22,7 +22,7 @@ interface TaskStoreDeps extends ExpiryDeps {
   readonly watches: WatchTable
   readonly taskCancel: TaskCancel
   readonly responses: ResponseTable
-  readonly admitNew: AdmitNew
+  readonly admitNewMessage: AdmitNewMessage
 }
 
 export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
@@ -81,7 +81,7 @@ function filterValues({ owner, updatedSince, agent, context, state }: TaskFilter
 /** Creates the function that cancels a task and all its open turns, even leased ones. The next turns of their threads become ready. */
 function createCancel(
   { db, write, now }: StoreContext,
-  { turns, taskCancel, ...deps }: Pick<TaskStoreDeps, 'turns' | 'taskCancel' | 'admitNew' | 'responses'>,
+  { turns, taskCancel, ...deps }: Pick<TaskStoreDeps, 'turns' | 'taskCancel' | 'admitNewMessage' | 'responses'>,
 ): TaskStore['cancelTask'] {
   const find = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
   // The newest turn is canceled first. Then the messages of other tasks that were merged with it get their own turns.

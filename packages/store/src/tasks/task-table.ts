@@ -42,8 +42,8 @@ interface ContinuedTask extends TaskChange {
 const openStates: readonly TaskState[] = ['submitted', 'working', 'input_required', 'auth_required']
 
 /**
- * The remaining capacity of an owner above which no check is needed, although other gateways may open tasks of the same owner at the same time. All
- * gateways together never open that many tasks at the same time.
+ * Above this remaining capacity of an owner, no check is needed, because all gateways together never open that many tasks of the owner at the same
+ * time.
  */
 const uncheckedCapacity = 256 * maxOperations
 
@@ -58,11 +58,11 @@ export function createTaskTable(db: Sql): TaskTable {
     `UPDATE tasks SET state = 'working', updated_at = ? WHERE ${formatFreeTaskCondition(db)}`,
   )
   const remove = db.prepare<{ owner: string }>('DELETE FROM tasks WHERE id = ? RETURNING owner')
-  const decrementCount = db.prepare(
+  const decrementTaskTotal = db.prepare(
     `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, -1)
      ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
   )
-  const deleteCount = db.prepare(zeroTaskTotalDeletion)
+  const deleteZeroTotal = db.prepare(zeroTaskTotalDeletion)
   const finish = prepareReturning<TaskRow>(
     db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
@@ -83,8 +83,8 @@ export function createTaskTable(db: Sql): TaskTable {
     remove(task) {
       const removedTask = remove.get(task)
       if (!removedTask) return
-      decrementCount.run(removedTask.owner)
-      deleteCount.run(removedTask.owner)
+      decrementTaskTotal.run(removedTask.owner)
+      deleteZeroTotal.run(removedTask.owner)
     },
     setWorking: (task, now) => void setWorking.run(now, task),
     finish: (task, state, responseSeq, now) => finish(task, now, responseSeq ?? null, state),

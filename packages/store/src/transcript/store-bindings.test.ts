@@ -8,7 +8,7 @@ import { openSqliteStore } from '../index.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const conversation = { agent: 'echo', via: 'web', scope: 'ann', key: 't-1' }
-const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
+const createTextPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 
 let time = Date.parse('2026-03-13T10:00:00.000Z')
 const openStore = () => openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => (time += 5), log })
@@ -56,7 +56,7 @@ function createResponse({ content }: Turn, parts: readonly Part[]): NormalizedRe
   }
 }
 
-async function answer(
+async function answerNextTurn(
   store: GatewayStore,
   parts: readonly Part[],
   details: Partial<NormalizedResponse> = {},
@@ -66,18 +66,18 @@ async function answer(
 }
 
 describe('bindStore()', () => {
-  it('makes a stored conversation part of a thread with its actions, and follows its growth', async () => {
+  it('makes a stored conversation with its actions part of a thread, and shows later messages', async () => {
     const store = await openStore()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
     expect(await transcript.bindStore(thread, conversation)).toBe(false)
-    await store.admit(createIntake('m1', [text('look it up')]), 'c1')
+    await store.admit(createIntake('m1', [createTextPart('look it up')]), 'c1')
     expect(await transcript.bindStore(thread, conversation)).toBe(true)
     expect((await transcript.read(thread)).map(({ native_id, seq, chat_seq }) => [native_id, seq, chat_seq])).toEqual([
       ['m1', 1, 1],
     ])
     const call = { kind: 'tool_call', id: 'c', name: 'search', args: { q: 'it' }, result: [1] } as const
-    await answer(store, [call, text('found')])
+    await answerNextTurn(store, [call, createTextPart('found')])
     const entries = await transcript.read(thread)
     expect(entries.map(({ kind, role, seq, chat_seq, run_id }) => [kind, role, seq, chat_seq, run_id])).toEqual([
       ['text', 'user', 1, 1, 'run-m1'],
@@ -92,7 +92,7 @@ describe('bindStore()', () => {
       tool: { call_id: 'c', name: 'search', args: { q: 'it' } },
     })
     expect(entries[2]?.tool).toEqual({ call_id: 'c', name: 'search', success: true, result: [1] })
-    expect(entries[3]?.content).toEqual({ parts: [text('found')] })
+    expect(entries[3]?.content).toEqual({ parts: [createTextPart('found')] })
     await store.close()
   })
 
@@ -100,9 +100,9 @@ describe('bindStore()', () => {
     const store = await openStore()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
-    await store.admit(createIntake('m1', [text('one')]), 'c1')
+    await store.admit(createIntake('m1', [createTextPart('one')]), 'c1')
     await transcript.bindStore(thread, conversation)
-    await store.admit(createIntake('m2', [text('two')]), 'c2')
+    await store.admit(createIntake('m2', [createTextPart('two')]), 'c2')
     expect(await transcript.read(thread, { chat: true })).toHaveLength(2)
     await transcript.append(thread, [
       {
@@ -115,8 +115,8 @@ describe('bindStore()', () => {
         at: '2026-03-13T10:00:00.000Z',
       },
     ])
-    await answer(store, [text('re one')])
-    await answer(store, [text('re two')])
+    await answerNextTurn(store, [createTextPart('re one')])
+    await answerNextTurn(store, [createTextPart('re two')])
     const entries = await transcript.read(thread)
     expect(entries.map(({ native_id, entry_id, seq }) => [native_id ?? entry_id, seq])).toEqual([
       ['m1', 1],
@@ -132,14 +132,14 @@ describe('bindStore()', () => {
     await store.close()
   })
 
-  it('ends with its conversation, and does not show a later one with its number', async () => {
+  it('ends with its conversation, and shows no later conversation with the same number', async () => {
     const store = await openStore()
     const { transcript } = store
     const admit = async (id: string, owner: string) => {
-      const intake = createIntake(id, [text(`words of ${owner}`)])
+      const intake = createIntake(id, [createTextPart(`words of ${owner}`)])
       const task = { owner, id: `run-${id}`, context: 't-1' }
       await store.admit({ ...intake, thread: { scope: owner, references: [] }, task }, 'c')
-      await answer(store, [text('re')])
+      await answerNextTurn(store, [createTextPart('re')])
     }
     await admit('m1', 'bob')
     await admit('m2', 'ann')
@@ -156,11 +156,11 @@ describe('bindStore()', () => {
   it('keeps a web chat when old tasks expire', async () => {
     const store = await openStore()
     for (const owner of ['web:ann', 'other']) {
-      const intake = createIntake(owner, [text('one')])
+      const intake = createIntake(owner, [createTextPart('one')])
       await store.admit({ ...intake, task: { owner, id: 'run', context: 't-1' } }, 'c1')
-      await answer(store, [text('re')])
+      await answerNextTurn(store, [createTextPart('re')])
     }
-    await store.admit(createIntake('newest', [text('two')]), 'c2')
+    await store.admit(createIntake('newest', [createTextPart('two')]), 'c2')
     expect(await store.expireTasks({ unchangedSince: time + 1_000_000, limit: 10 })).toEqual({
       removed: 1,
       isDone: true,
@@ -174,44 +174,48 @@ describe('bindStore()', () => {
     const store = await openStore()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
-    await store.admit(createIntake('m1', [text('one')]), 'c1')
+    await store.admit(createIntake('m1', [createTextPart('one')]), 'c1')
     await transcript.bindStore(thread, conversation)
     const turn = await leaseTurn(store)
-    const response = createResponse(turn, [text('secret')])
+    const response = createResponse(turn, [createTextPart('secret')])
     await store.commit(turn, { response, deliveries: [] })
     const said = async () => (await transcript.read(thread)).map(({ content }) => content)
-    expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('secret')] }])
+    expect(await said()).toEqual([{ parts: [createTextPart('one')] }, { parts: [createTextPart('secret')] }])
     const planned = { deliveries: [] }
     await store.storeActions(
-      [{ kind: 'edit', response: { ...response, parts: [text('better')] }, deliveryPlan: planned }],
+      [{ kind: 'edit', response: { ...response, parts: [createTextPart('better')] }, deliveryPlan: planned }],
       'c2',
     )
-    expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('better')] }])
+    expect(await said()).toEqual([{ parts: [createTextPart('one')] }, { parts: [createTextPart('better')] }])
     await store.storeActions([{ kind: 'delete', response: response.id, deliveryPlan: planned }], 'c3')
-    expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [] }])
+    expect(await said()).toEqual([{ parts: [createTextPart('one')] }, { parts: [] }])
     await store.close()
   })
 
   it('shows an agent’s question as a question, and the person’s next message as its answer (E-40)', async () => {
     const store = await openStore()
-    await store.admit(createIntake('m1', [text('A cake, please')]), 'c1')
-    await answer(store, [text('Which one?')], { status: 'input_required' })
+    await store.admit(createIntake('m1', [createTextPart('A cake, please')]), 'c1')
+    await answerNextTurn(store, [createTextPart('Which one?')], { status: 'input_required' })
     const thread = await store.transcript.openThread('ann', { transport: 'web', key: 't-1' })
     await store.transcript.bindStore(thread, conversation)
     const [, question] = await store.transcript.read(thread)
     expect(question).toMatchObject({ kind: 'input_required', role: 'tool', chat_seq: 2, native_id: 're-m1' })
     const now = Date.parse('2026-03-13T10:00:02.000Z')
     expect(findAnsweredQuestion(await store.transcript.read(thread), now)?.wait.id).toBe('re-m1')
-    await store.admit(createIntake('m2', [text('The round one')]), 'c2')
+    await store.admit(createIntake('m2', [createTextPart('The round one')]), 'c2')
     expect(listOpenWaits(await store.transcript.read(thread), now)).toEqual([])
     await store.close()
   })
 
   it('shows an answer’s tool calls with their agents before its text, until the agent deletes the answer (W-23)', async () => {
     const store = await openStore()
-    await store.admit(createIntake('m1', [text('My money')]), 'c1')
+    await store.admit(createIntake('m1', [createTextPart('My money')]), 'c1')
     const call = { kind: 'tool_call', id: 'c1', name: 'navigate_to_b', args: {}, result: 'gone', agent: 'a' } as const
-    await answer(store, [text('Here is b')], { speaker: 'b', trace: [call], chat_state: { activeAgent: 'b' } })
+    await answerNextTurn(store, [createTextPart('Here is b')], {
+      speaker: 'b',
+      trace: [call],
+      chat_state: { activeAgent: 'b' },
+    })
     const thread = await store.transcript.openThread('ann', { transport: 'web', key: 't-1' })
     await store.transcript.bindStore(thread, conversation)
     const read = async () =>

@@ -1,4 +1,4 @@
-// Lists the kinds, roles and scopes of transcript entries, and decides which entries a chat shows.
+// Lists the kinds, roles, scopes and formats of transcript entries, and decides which entries a chat shows.
 
 /** The kinds of an entry in every dialect. A text with media is a `text`. A failed tool is a `tool_result` whose `tool` has the error. */
 export const entryKinds = [
@@ -40,32 +40,32 @@ export type ExchangeFormat = (typeof exchangeFormats)[number]
 
 export type EntryKind = (typeof entryKinds)[number]
 export type EntryRole = (typeof entryRoles)[number]
-export type TranscriptScope = (typeof entryScopes)[number]
+export type EntryScope = (typeof entryScopes)[number]
 export type FormatName = (typeof formatNames)[number]
 
-const spokenRoles: ReadonlySet<EntryRole> = new Set(['user', 'assistant'])
+const chatRoles: ReadonlySet<EntryRole> = new Set(['user', 'assistant'])
 const globalKinds: ReadonlySet<EntryKind> = new Set(['global_observation', 'synthesis'])
-const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'final'])
+const chatKinds: ReadonlySet<EntryKind> = new Set(['text', 'final'])
 /** The kinds that wait for an answer or a decision. */
 export const questionKinds: ReadonlySet<EntryKind> = new Set(['input_required', 'approval_required', 'policy'])
 
 /**
- * Returns the default scope of an entry of this kind. Each scope is exactly one of the three views of a message store.
+ * Returns the default scope of an entry of this kind. Each scope is one of the three views of a message store: a conversation, an agent, or all.
  */
-export function scopeOfKind(kind: EntryKind, role: EntryRole): TranscriptScope {
+export function scopeOfKind(kind: EntryKind, role: EntryRole): EntryScope {
   if (globalKinds.has(kind)) return 'global'
-  return kind === 'text' && spokenRoles.has(role) ? 'conversation' : 'agent'
+  return kind === 'text' && chatRoles.has(role) ? 'conversation' : 'agent'
 }
 
 /**
- * Returns true if an entry is a bubble of the chat and therefore counts in `chat_seq`. A `final` that only repeats the last
- * answer is no second bubble.
+ * Returns true if an entry is shown as a message of the chat and therefore counts in `chat_seq`. A `final` that only repeats the last
+ * answer is not shown again.
  */
 export function isChatVisible(
-  entry: { readonly kind: EntryKind; readonly role: EntryRole; readonly scope: TranscriptScope },
+  entry: { readonly kind: EntryKind; readonly role: EntryRole; readonly scope: EntryScope },
   repeatsLastAnswer: boolean,
 ): boolean {
   if (questionKinds.has(entry.kind)) return true
-  if (entry.scope !== 'conversation' || !spokenRoles.has(entry.role) || !spokenKinds.has(entry.kind)) return false
+  if (entry.scope !== 'conversation' || !chatRoles.has(entry.role) || !chatKinds.has(entry.kind)) return false
   return !(entry.kind === 'final' && repeatsLastAnswer)
 }

@@ -1,6 +1,6 @@
 // Declares the port that stores threads, with their names, entries, locks and quotas.
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
-import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
+import type { EntryKind, EntryScope } from '../entry/kind.ts'
 
 /** A thread and its owner. No lookup finds a thread by its id alone. */
 export interface ThreadKey {
@@ -28,7 +28,7 @@ export interface EntryRange {
   readonly max_bytes?: number | undefined
   /** True to reject entries beyond `max_bytes` (`too_large`) instead of omitting them. */
   readonly is_whole?: boolean | undefined
-  readonly scopes?: readonly TranscriptScope[] | undefined
+  readonly scopes?: readonly EntryScope[] | undefined
   readonly kinds?: readonly EntryKind[] | undefined
   readonly agent_keys?: readonly string[] | undefined
   /** True to include all residue. For a conversation of the store, that is the complete message with its raw form, which only an export needs. */

@@ -6,7 +6,7 @@ import type { CodecFinding } from '../codec/dialect.ts'
 import { isCallEntry, repairPairs, resultOfEntry } from '../codec/tool-entry.ts'
 import type { EntryBody, EntryWait, TranscriptEntry } from '../entry/entry.ts'
 import { contentIsEmpty, textOfContent } from '../entry/entry.ts'
-import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
+import type { EntryKind, EntryScope } from '../entry/kind.ts'
 import { splitMessages } from '../entry/numbered-entries.ts'
 import type { RoleFilter } from './role-filter.ts'
 import { filterByRole } from './role-filter.ts'
@@ -16,7 +16,7 @@ type ViewScope =
   | { readonly kind: 'all' }
   | {
       readonly kind: 'store'
-      readonly scopes: readonly TranscriptScope[]
+      readonly scopes: readonly EntryScope[]
       readonly agent_key?: string | undefined
       readonly team?: readonly string[] | undefined
     }

@@ -23,12 +23,13 @@ export async function readContentParts(
   return joinContent(contents)
 }
 
+/** Joins the contents of several parts in their order. */
 export function joinContent(contents: readonly RunContent[]): RunContent {
   return {
     parts: contents.flatMap(({ parts }) => parts),
     blobs: contents.flatMap(({ blobs }) => blobs),
     warnings: contents.flatMap(({ warnings }) => warnings),
-    unchangedTexts: contents.flatMap(({ unchangedTexts = [] }) => unchangedTexts),
+    verbatimTexts: contents.flatMap(({ verbatimTexts = [] }) => verbatimTexts),
   }
 }
 
@@ -41,5 +42,5 @@ export function countFiles(contents: readonly Message['content'][]): number {
 function toTextContent(content: string): RunContent {
   return content === ''
     ? emptyContent
-    : { ...emptyContent, parts: [{ kind: 'text', mime: 'text/plain', content }], unchangedTexts: [content] }
+    : { ...emptyContent, parts: [{ kind: 'text', mime: 'text/plain', content }], verbatimTexts: [content] }
 }

@@ -11,7 +11,7 @@ export interface RunContent {
   readonly blobs: readonly Blob[]
   readonly warnings: readonly string[]
   /** The texts and addresses that the parts contain without change, in order. A replay restores their tokens by this order. */
-  readonly unchangedTexts?: readonly string[]
+  readonly verbatimTexts?: readonly string[]
 }
 
 export interface PartContext {
@@ -78,7 +78,7 @@ function toLinkContent(url: string): RunContent {
   const parsedUrl = parsePageUrl(url)
   if (!parsedUrl) return invalidAddressContent
   const displayUrl = `${parsedUrl.origin}${parsedUrl.pathname}`
-  return { ...emptyContent, parts: [{ kind: 'link', url: displayUrl }], unchangedTexts: [displayUrl] }
+  return { ...emptyContent, parts: [{ kind: 'link', url: displayUrl }], verbatimTexts: [displayUrl] }
 }
 
 const invalidAddressContent = {
@@ -103,6 +103,6 @@ function toAddressContent(url: string, { name, mime }: FileFacts): RunContent {
   return {
     ...emptyContent,
     parts: [{ kind: 'file', ...facts, bytes_ref: { kind: 'url', url } }],
-    unchangedTexts: [url],
+    verbatimTexts: [url],
   }
 }

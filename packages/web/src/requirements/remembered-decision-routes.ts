@@ -31,7 +31,7 @@ async function revokeDecision(c: Context, owner: WebOwner, deps: WebDeps): Promi
   const id = c.req.param('id') ?? ''
   const ownDecisions = await listOwnDecisions(agent, owner, deps)
   const isOwn = ownDecisions.some(decision => decision.id === id)
-  return isOwn && (await deps.gateway.store.revokeRemembered({ agent, id })) ? { id, revoked: true } : undefined
+  return isOwn && (await deps.gateway.store.revokeRememberedDecision({ agent, id })) ? { id, revoked: true } : undefined
 }
 
 /** Lists a person's own decisions, without those of operators. */
@@ -42,8 +42,8 @@ async function listOwnDecisions(
 ): Promise<readonly ListedDecision[]> {
   const person = isLinking(agent) ? await store.findPerson(agent, { via: 'web', address, subject: owner }) : undefined
   const addresses = [{ via: 'web', address }, ...(person?.addresses ?? [])]
-  const persons = [...new Set(addresses.map(({ via, address }) => formatDeciderKey(via, address)))]
-  const decisions = await store.listRemembered({ agent, persons, limit: maxListedDecisions })
+  const deciderKeys = [...new Set(addresses.map(({ via, address }) => formatDeciderKey(via, address)))]
+  const decisions = await store.listRememberedDecisions({ agent, deciderKeys, limit: maxListedDecisions })
   return decisions.filter(({ approver }) => approver === 'sender')
 }
 

@@ -278,8 +278,11 @@ export async function readNews(
     ...(error === undefined ? { result: readToolContent(content) } : { error: { message: error } }),
   }))
   const answerParts = answers.map(content => ({ kind: 'text' as const, mime: 'text/plain' as const, content }))
-  const unchangedTexts = toolResults.flatMap(({ content }) => listTexts(content))
-  return joinContent([{ ...emptyContent, parts: [...resultParts, ...answerParts], unchangedTexts }, ...contents])
+  const verbatimTexts = toolResults.flatMap(({ content }) => listTexts(content))
+  return joinContent([
+    { ...emptyContent, parts: [...resultParts, ...answerParts], verbatimTexts: verbatimTexts },
+    ...contents,
+  ])
 }
 
 function listTexts(value: unknown): readonly string[] {

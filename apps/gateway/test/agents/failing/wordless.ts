@@ -1,8 +1,8 @@
 /** Answers with empty text or white space, as the message requests. */
 export async function handle({ parts }: { readonly parts: readonly { readonly content?: string }[] }) {
-  const query = parts.map(({ content = '' }) => content).join(' ')
-  if (query.includes('pieces')) return streamBlanks()
-  return query.includes('empty') ? '' : ' \n\t '
+  const text = parts.map(({ content = '' }) => content).join(' ')
+  if (text.includes('pieces')) return streamBlanks()
+  return text.includes('empty') ? '' : ' \n\t '
 }
 
 async function* streamBlanks() {

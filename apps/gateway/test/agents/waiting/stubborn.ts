@@ -1,4 +1,4 @@
-// Repeats messages, but hangs at the first one that asks for it.
+// Repeats messages, but gives no answer to the first message that says `hang`.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NormalizedMessage } from '@postern/message'
@@ -10,6 +10,7 @@ export async function handle(message: NormalizedMessage): Promise<string> {
   const folder = /^hang (.+)$/.exec(text)?.[1]
   if (folder !== undefined && !existsSync(join(folder, 'hung'))) {
     writeFileSync(join(folder, 'hung'), '')
+    // The interval keeps the process alive.
     await new Promise(() => setInterval(() => {}, 1_000))
   }
   return `heard ${text}`

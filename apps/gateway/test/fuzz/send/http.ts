@@ -1,7 +1,7 @@
 // Sends HTTP requests that no client library would send.
 import type { HttpCase } from '../cases/case.ts'
 import type { FuzzAnswer } from './answer.ts'
-import { sendBytes } from './bytes.ts'
+import { sendBytes } from './send-bytes.ts'
 
 /** Writes the request itself, because client libraries would refuse it. */
 export async function sendHttp(
@@ -21,8 +21,14 @@ export async function sendHttp(
     .toString('latin1')
     .replaceAll(/[\r\n]/g, '')} HTTP/1.1`
   const head = Buffer.from([line, ...lines, '', ''].join('\r\n'), 'latin1')
-  const isEnough = (read: Buffer) => isStream(read)
-  const receivedBytes = await sendBytes({ port, bytes: Buffer.concat([head, body]), ends: isCut, isEnough, signal })
+  const isComplete = (read: Buffer) => isStream(read)
+  const receivedBytes = await sendBytes({
+    port,
+    bytes: Buffer.concat([head, body]),
+    ends: isCut,
+    isComplete,
+    signal,
+  })
   const status = readStatus(receivedBytes.toString('latin1'))
   const text = receivedBytes.toString()
   // JSON-RPC reports its own bugs with status 200.

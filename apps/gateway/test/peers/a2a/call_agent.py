@@ -14,10 +14,10 @@ from a2a.types import Message, Part, Role, SendMessageRequest, TaskState
 from a2a.utils.signing import create_signature_verifier
 from jwt.api_jwk import PyJWK
 
-asking = {TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED}
+question_states = {TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED}
 
 
-def text_of(parts):
+def join_text(parts):
     return ''.join(part.text for part in parts)
 
 
@@ -30,28 +30,28 @@ class AnswerReader:
         self.artifacts = {}
         self.events = []
 
-    def take(self, event):
+    def add_event(self, event):
         kind = event.WhichOneof('payload')
         self.events.append(kind)
         value = getattr(event, kind)
         if kind == 'message':
-            self.message = text_of(value.parts)
+            self.message = join_text(value.parts)
             return
         self.task_id = value.id if kind == 'task' else value.task_id
         self.context_id = value.context_id
         if kind == 'artifact_update':
-            before = self.artifacts.get(value.artifact.artifact_id, '') if value.append else ''
-            self.artifacts[value.artifact.artifact_id] = before + text_of(value.artifact.parts)
+            earlier_text = self.artifacts.get(value.artifact.artifact_id, '') if value.append else ''
+            self.artifacts[value.artifact.artifact_id] = earlier_text + join_text(value.artifact.parts)
             return
         self.state = value.status.state
-        self.message = text_of(value.status.message.parts)
+        self.message = join_text(value.status.message.parts)
         if kind == 'task':
-            self.artifacts = {each.artifact_id: text_of(each.parts) for each in value.artifacts}
+            self.artifacts = {artifact.artifact_id: join_text(artifact.parts) for artifact in value.artifacts}
 
-    def show(self):
+    def to_dict(self):
         state = None if self.state is None else TaskState.Name(self.state)
-        shown = {'state': state, 'message': self.message, 'artifacts': list(self.artifacts.values())}
-        return {**shown, 'task': self.task_id, 'events': self.events}
+        summary = {'state': state, 'message': self.message, 'artifacts': list(self.artifacts.values())}
+        return {**summary, 'task': self.task_id, 'events': self.events}
 
 
 async def fetch_keys(http, origin):
@@ -59,7 +59,7 @@ async def fetch_keys(http, origin):
     return {key['kid']: PyJWK(key) for key in keys}
 
 
-async def converse(origin, card_path, binding, way, key, texts):
+async def converse(origin, card_path, binding, mode, key, texts):
     async with httpx.AsyncClient(headers={'X-API-Key': key}, timeout=60) as http:
         keys = await fetch_keys(http, origin)
         verify = create_signature_verifier(lambda kid, jku: keys[kid], ['ES256'])
@@ -68,7 +68,7 @@ async def converse(origin, card_path, binding, way, key, texts):
             signature_verifier=verify, http_kwargs={'headers': {'A2A-Version': '1.0'}}
         )
         config = ClientConfig(
-            httpx_client=http, streaming=way == 'streams', supported_protocol_bindings=[binding]
+            httpx_client=http, streaming=mode == 'streams', supported_protocol_bindings=[binding]
         )
         client = ClientFactory(config).create(card)
         answers, task_id, context_id = [], '', ''
@@ -82,10 +82,10 @@ async def converse(origin, card_path, binding, way, key, texts):
             )
             reader = AnswerReader()
             async for event in client.send_message(SendMessageRequest(message=message)):
-                reader.take(event)
-            task_id = reader.task_id if reader.state in asking else ''
+                reader.add_event(event)
+            task_id = reader.task_id if reader.state in question_states else ''
             context_id = reader.context_id
-            answers.append(reader.show())
+            answers.append(reader.to_dict())
         return {'name': card.name, 'answers': answers}
 
 

@@ -2,8 +2,8 @@
 import { signObject } from '@fedify/fedify'
 import { Create, Mention, Note } from '@fedify/vocab'
 import { ourHost, ourOrigin } from '../names.ts'
-import type { FedifyExam } from './exam-setup.ts'
-import { findAgent, newId } from './exam-setup.ts'
+import type { FedifyExam } from './ann-actions.ts'
+import { findAgent, newId } from './ann-actions.ts'
 import { ann } from './server.ts'
 
 /** Delivers a note to the shared inbox with a proof of its own (FEP-8b32) and no HTTP signature. */

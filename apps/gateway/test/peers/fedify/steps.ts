@@ -4,18 +4,18 @@ import { verifyObject } from '@fedify/fedify'
 import { Accept, Announce, Create, Delete, Follow, Like, Note, PUBLIC_COLLECTION, Undo, Update } from '@fedify/vocab'
 import { waitUntil } from '../eventually.ts'
 import { fedifyHost, ourHost, ourOrigin } from '../names.ts'
-import { deliverByProof } from './deliver-by-proof.ts'
-import type { FedifyExam, FedifyStep } from './exam-setup.ts'
+import type { FedifyExam, FedifyStep } from './ann-actions.ts'
 import {
+  awaitActivity,
+  awaitRecord,
+  awaitReply,
   deliver,
   findAgent,
-  findAnswerBelow,
-  findReceived,
-  findRecord,
   mentionAgent,
-  mentionAnswered,
+  mentionAgentAndAwaitAnswer,
   newId,
-} from './exam-setup.ts'
+} from './ann-actions.ts'
+import { deliverByProof } from './deliver-by-proof.ts'
 
 /** The steps between our gateway and a server that signs and demands all that Fedify supports, in order. */
 export const fedifySteps: readonly FedifyStep[] = [
@@ -48,7 +48,7 @@ async function follow(setup: FedifyExam): Promise<void> {
   const object = new URL(gateway.actor)
   const id = newId(setup, 'follows')
   await deliver(setup, new Follow({ id, actor: fedify.actor, object }))
-  const accept = await findReceived(setup, Accept)
+  const accept = await awaitActivity(setup, Accept)
   deepStrictEqual([accept.actorId?.href, accept.objectId?.href], [gateway.actor, id.href])
   deepStrictEqual(await gateway.followerCount(), 1)
 }
@@ -56,12 +56,12 @@ async function follow(setup: FedifyExam): Promise<void> {
 async function converse(setup: FedifyExam): Promise<void> {
   const { fedify, gateway } = setup
   const note = await mentionAgent(setup, 'hello from Fedify')
-  const answer = await findAnswerBelow(setup, note)
+  const answer = await awaitReply(setup, note)
   match(String(answer.content), /hello from Fedify/)
   deepStrictEqual(answer.attributionId?.href, gateway.actor)
-  const { message } = await findRecord(setup, note.id)
+  const { message } = await awaitRecord(setup, note.id)
   deepStrictEqual([message.sender.address, message.sender.verified], [`@ann@${fedifyHost}`, true])
-  const create = await findReceived(setup, Create)
+  const create = await awaitActivity(setup, Create)
   const { contextLoader, documentLoader } = fedify.context
   const isProven = await verifyObject(Create, await create.toJsonLd({ contextLoader }), {
     contextLoader,
@@ -71,10 +71,10 @@ async function converse(setup: FedifyExam): Promise<void> {
 }
 
 async function goOn(setup: FedifyExam): Promise<void> {
-  const { id: replyTo } = await mentionAnswered(setup, 'first')
+  const { id: replyTo } = await mentionAgentAndAwaitAnswer(setup, 'first')
   const note = await mentionAgent(setup, 'second', { replyTo })
-  await findAnswerBelow(setup, note)
-  const { message } = await findRecord(setup, note.id)
+  await awaitReply(setup, note)
+  const { message } = await awaitRecord(setup, note.id)
   deepStrictEqual(
     message.history?.map(({ role }) => role),
     ['user', 'assistant'],
@@ -83,7 +83,7 @@ async function goOn(setup: FedifyExam): Promise<void> {
 
 async function converseInPrivate(setup: FedifyExam): Promise<void> {
   const { fedify, gateway } = setup
-  const answer = await mentionAnswered(setup, 'between us', { isPrivate: true })
+  const answer = await mentionAgentAndAwaitAnswer(setup, 'between us', { isPrivate: true })
   deepStrictEqual(
     [...answer.toIds, ...answer.ccIds].map(({ href }) => href),
     [fedify.actor.href],
@@ -103,8 +103,8 @@ async function joinLate(setup: FedifyExam): Promise<void> {
     new Note({ id, attribution: fedify.actor, content, to: PUBLIC_COLLECTION }),
   )
   const note = await mentionAgent(setup, 'and you?', { replyTo: id })
-  await findAnswerBelow(setup, note)
-  const { message } = await findRecord(setup, note.id)
+  await awaitReply(setup, note)
+  const { message } = await awaitRecord(setup, note.id)
   match(JSON.stringify(message.history), /which bread is the best\?/)
   const idFetch = fedify.fetches.find(({ path }) => path === id.pathname)
   deepStrictEqual(idFetch?.signer, `${ourOrigin}/actor`)
@@ -113,7 +113,7 @@ async function joinLate(setup: FedifyExam): Promise<void> {
 async function editAndDelete(setup: FedifyExam): Promise<void> {
   const { fedify, gateway } = setup
   const note = await mentionAgent(setup, 'a word')
-  await findAnswerBelow(setup, note)
+  await awaitReply(setup, note)
   const editedNote = note.clone({ content: '<p>@echo another word</p>', updated: Temporal.Now.instant() })
   await deliver(setup, new Update({ id: newId(setup, 'updates'), actor: fedify.actor, object: editedNote }))
   await waitForKind(setup, 'edit')
@@ -125,7 +125,7 @@ async function editAndDelete(setup: FedifyExam): Promise<void> {
 
 async function react(setup: FedifyExam): Promise<void> {
   const { fedify } = setup
-  const { id: object } = await mentionAnswered(setup, 'say something nice')
+  const { id: object } = await mentionAgentAndAwaitAnswer(setup, 'say something nice')
   const acts = [Like, Announce].map(kind => new kind({ id: newId(setup, kind.name), actor: fedify.actor, object }))
   for (const act of acts) await deliver(setup, act)
   await waitForKind(setup, 'reaction', 2)
@@ -139,40 +139,40 @@ async function actOnPost(setup: FedifyExam): Promise<void> {
   const { gateway } = setup
   await gateway.postern('post', 'echo', 'good **morning**')
   const create = await waitUntil('the post has come', async () => {
-    const activity = await findReceived(setup, Create)
+    const activity = await awaitActivity(setup, Create)
     const object = await activity.getObject(setup.fedify.context)
     return String(object?.content).includes('good <strong>morning</strong>') ? activity : undefined
   })
   const name = create.objectId?.pathname.split('/').at(-1) ?? ''
   await gateway.postern('edit', 'echo', name, 'good evening')
-  const update = await findReceived(setup, Update)
+  const update = await awaitActivity(setup, Update)
   match(String((await update.getObject(setup.fedify.context))?.content), /good evening/)
   await gateway.postern('delete-post', 'echo', name)
-  await findReceived(setup, Delete)
+  await awaitActivity(setup, Delete)
   const note = await mentionAgent(setup, 'a fine day')
-  await findAnswerBelow(setup, note)
-  const { message } = await findRecord(setup, note.id)
+  await awaitReply(setup, note)
+  const { message } = await awaitRecord(setup, note.id)
   await gateway.performActions(['like', 'boost'].map(kind => ({ act: kind, message: message.id })))
-  deepStrictEqual((await findReceived(setup, Like)).objectId?.href, note.id?.href)
-  deepStrictEqual((await findReceived(setup, Announce)).objectId?.href, note.id?.href)
+  deepStrictEqual((await awaitActivity(setup, Like)).objectId?.href, note.id?.href)
+  deepStrictEqual((await awaitActivity(setup, Announce)).objectId?.href, note.id?.href)
 }
 
 async function proveByObject(setup: FedifyExam): Promise<void> {
   const note = await deliverByProof(setup, 'without a signature of the request')
-  await findAnswerBelow(setup, note)
-  const { message } = await findRecord(setup, note.id)
+  await awaitReply(setup, note)
+  const { message } = await awaitRecord(setup, note.id)
   deepStrictEqual([message.sender.address, message.sender.verified], [`@ann@${fedifyHost}`, true])
 }
 
 async function rotate(setup: FedifyExam): Promise<void> {
   await setup.gateway.postern('keys', 'rotate', 'echo')
-  await mentionAnswered(setup, 'is that you?')
+  await mentionAgentAndAwaitAnswer(setup, 'is that you?')
   await joinLate(setup)
 }
 
 async function revoke(setup: FedifyExam): Promise<void> {
   await setup.gateway.postern('keys', 'rotate', 'echo', '--revoke')
-  await mentionAnswered(setup, 'and now?')
+  await mentionAgentAndAwaitAnswer(setup, 'and now?')
   await joinLate(setup)
 }
 

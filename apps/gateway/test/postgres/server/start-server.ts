@@ -9,7 +9,7 @@ import { findServerPrograms } from './find-server.ts'
 export async function setup(): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-postgres-'))
   const programs = process.env.TEST_POSTGRES_PROGRAMS ?? (await findServerPrograms(directory))
-  // Tests of durability have servers of their own.
+  // The setting `fsync=off` is safe here, because tests of durability start servers of their own.
   const cluster = await createCluster({ programs, settings: ['fsync=off', 'max_connections=200'] })
   await cluster.start()
   Object.assign(process.env, {

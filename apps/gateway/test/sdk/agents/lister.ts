@@ -12,13 +12,13 @@ export default defineAgent({
       }),
     )
     const content = [`from ${sender.address}`, ...lines].join('\n')
-    const data_base64 = Buffer.from(content).toString('base64')
-    const list = {
+    const contentBase64 = Buffer.from(content).toString('base64')
+    const listFile = {
       kind: 'file',
       name: 'list.txt',
       mime: 'text/plain',
-      bytes_ref: { kind: 'inline', data_base64 },
+      bytes_ref: { kind: 'inline', data_base64: contentBase64 },
     } as const
-    return { parts: [{ kind: 'text', mime: 'text/plain', content }, list] }
+    return { parts: [{ kind: 'text', mime: 'text/plain', content }, listFile] }
   },
 })

@@ -1,7 +1,7 @@
 // Handles `Block`, by which a peer blocks an agent.
 import { idOf } from '../../format/json-object.ts'
 import { findAgentName } from '../../format/own-iris.ts'
-import { createActorTarget, createEventParts, toUnseenIntakes } from '../../normalize.ts'
+import { createActorTarget, createEventParts, createHiddenIntakes } from '../../normalize.ts'
 import type { ActivityKind } from '../activity-kind.ts'
 import { planRelationEnd } from './follow.ts'
 
@@ -12,7 +12,7 @@ export const block: ActivityKind = {
     return agent ? { agents: [agent] } : undefined
   },
   toIntakes: resolved =>
-    toUnseenIntakes(resolved, () => ({
+    createHiddenIntakes(resolved, () => ({
       kind: 'unfollow',
       parts: createEventParts('Blocks you'),
       target: { ...createActorTarget(resolved), event: 'Block' },

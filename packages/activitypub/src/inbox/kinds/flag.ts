@@ -4,7 +4,7 @@ import { findWebUrl } from '../../format/iri.ts'
 import { idsOf, textOf } from '../../format/json-object.ts'
 import { findAgentName, parsePostIri } from '../../format/own-iris.ts'
 import { readPostText } from '../../html/read-note.ts'
-import { createEventParts, toUnseenIntakes } from '../../normalize.ts'
+import { createEventParts, createHiddenIntakes } from '../../normalize.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 
 /** Handles a report, which is shown to the operator and never to the agent. */
@@ -16,7 +16,7 @@ export const flag: ActivityKind = {
     return reportedAgents.length > 0 ? { agents: [...new Set(reportedAgents)] } : undefined
   },
   toIntakes: resolved =>
-    toUnseenIntakes(resolved, () => ({
+    createHiddenIntakes(resolved, () => ({
       kind: 'message',
       parts: readReport(resolved),
       flags: ['report'],

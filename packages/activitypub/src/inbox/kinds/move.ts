@@ -3,7 +3,7 @@ import { Undeliverable } from '@postern/message'
 import type { Relation, RelationEffect } from '@postern/pipeline'
 import { parseIri } from '../../format/iri.ts'
 import { idOf } from '../../format/json-object.ts'
-import { createEventParts, toUnseenIntakes } from '../../normalize.ts'
+import { createEventParts, createHiddenIntakes } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
 import { ignoreFaults } from '../../peers/peer-faults.ts'
 import type { ActivityKind, InboxLookups } from '../activity-kind.ts'
@@ -21,7 +21,7 @@ export const move: ActivityKind = {
     return target && { ...relatedAgents, movedTo: target.id }
   },
   toIntakes: resolved =>
-    toUnseenIntakes(resolved, agent => ({
+    createHiddenIntakes(resolved, agent => ({
       kind: 'message',
       parts: createEventParts('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
       flags: ['moved'],

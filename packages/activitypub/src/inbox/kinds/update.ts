@@ -3,15 +3,15 @@ import type { Json } from '@postern/message'
 import type { Relation } from '@postern/pipeline'
 import { isReadablePost } from '../../format/check-post.ts'
 import { asObject, idOf, textOf } from '../../format/json-object.ts'
-import { createEventParts, findAddressedAgents, toPostIntake, toUnseenIntakes } from '../../normalize.ts'
+import { createEventParts, createHiddenIntakes, findAddressedAgents, toPostIntake } from '../../normalize.ts'
 import type { RemoteActor } from '../../peers/actor-document.ts'
 import { blamePeer } from '../../peers/signer.ts'
 import type { ProvenActivity } from '../../proofs/proven-activity.ts'
 import type { ActivityKind, Findings, InboxChange, InboxLookups, ResolvedActivity } from '../activity-kind.ts'
 
 /**
- * Handles a changed actor or a changed post. Agents that received the post get an edit. Agents that only the new version addresses get a message,
- * because the author corrected a mention. The caller has checked the origin, so the change comes from the author, on the author's own host.
+ * Handles a changed actor or a changed post. Agents that received the post get an edit. An agent that only the new version
+ * addresses gets the post as a new message, because the author corrected a mention. The caller has checked the origin, so the change comes from the author, on the author's own host.
  */
 export const update: ActivityKind = {
   async find(proven, lookups) {
@@ -53,7 +53,7 @@ async function findChangedInboxes(
   const relations = peerRelations.filter(({ agent, relation }) => agents.find(agent) && isFollowing(relation))
   if (relations.length === 0) return undefined
   const refreshedActor = (await blamePeer(() => actors.refresh(activity.actor))) ?? actor
-  const changedRelations = relations.filter(relation => hasOtherInboxes(relation, refreshedActor))
+  const changedRelations = relations.filter(relation => hasChangedInboxes(relation, refreshedActor))
   if (changedRelations.length === 0 || !refreshedActor.inbox) return undefined
   foreignInboxes.countFollower(refreshedActor)
   const inboxChanges = changedRelations.map(({ agent, relation, target }) => ({
@@ -67,19 +67,19 @@ function isFollowing(relation: Relation['relation']): boolean {
   return relation === 'follower' || relation === 'pending'
 }
 
-function hasOtherInboxes({ target }: Relation, { inbox, sharedInbox }: RemoteActor): boolean {
+function hasChangedInboxes({ target }: Relation, { inbox, sharedInbox }: RemoteActor): boolean {
   const storedTarget = asObject(target)
   return textOf(storedTarget?.inbox) !== inbox || textOf(storedTarget?.sharedInbox) !== sharedInbox
 }
 
 function replaceInboxes({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json {
-  const { sharedInbox: _, ...membersWithoutInboxes } = (target ?? {}) as { readonly [name: string]: Json }
-  return { ...membersWithoutInboxes, inbox, ...(sharedInbox && { sharedInbox }) }
+  const { sharedInbox: _, ...otherMembers } = (target ?? {}) as { readonly [name: string]: Json }
+  return { ...otherMembers, inbox, ...(sharedInbox && { sharedInbox }) }
 }
 
 /** Reports new inboxes to the operator. The agent does not need this information. */
 function toInboxChangeIntakes(resolved: ResolvedActivity, inboxChanges: readonly InboxChange[]) {
-  return toUnseenIntakes(resolved, agent => ({
+  return createHiddenIntakes(resolved, agent => ({
     kind: 'message',
     parts: createEventParts('Is reached elsewhere from now on'),
     flags: ['readdressed'],

@@ -15,19 +15,19 @@ function isTyping({ target }) {
 export function useKeys(keys) {
   useEffect(() => {
     /** @param {KeyboardEvent} event */
-    const press = event => {
-      const act = findAct(event, keys)
-      if (!act) return
+    const handleKeyDown = event => {
+      const handler = findHandler(event, keys)
+      if (!handler) return
       event.preventDefault()
-      act(event)
+      handler(event)
     }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
+    addEventListener('keydown', handleKeyDown)
+    return () => removeEventListener('keydown', handleKeyDown)
   })
 }
 
 /** @param {KeyboardEvent} event @param {KeyMap} keys */
-function findAct(event, keys) {
+function findHandler(event, keys) {
   const isChord = event.ctrlKey || event.metaKey || event.altKey
   if (event.defaultPrevented || isChord) return undefined
   const { target, key } = event

@@ -18,7 +18,7 @@ import { attempt } from '../parts/toast.js'
 export function Agents() {
   const { answer, error, refresh } = useAnswer('/operator/api/agents')
   const agents = readRows(answer, 'agents')
-  const chosen = agents?.find(({ name }) => name === route.value.subject) ?? agents?.[0]
+  const selectedAgent = agents?.find(({ name }) => name === route.value.subject) ?? agents?.[0]
   return html`
     <header class="bar"><h1>Agents</h1></header>
     <div class="side">
@@ -32,14 +32,14 @@ export function Agents() {
             use,
             is_paused,
             is_default,
-          }) => html`<a class=${`agent-link ${name === chosen?.name ? 'chosen' : ''}`} key=${name} href=${linkTo('agents', { subject: name })} aria-current=${name === chosen?.name ? 'true' : undefined}>
+          }) => html`<a class=${`agent-link ${name === selectedAgent?.name ? 'chosen' : ''}`} key=${name} href=${linkTo('agents', { subject: name })} aria-current=${name === selectedAgent?.name ? 'true' : undefined}>
             <span class="line"><b>${name}</b>${is_default && html`<${Badge}>default<//>`}${is_paused && html`<${Badge} kind="warn">paused<//>`}</span>
             <span class="muted cut">${address}</span>
             <span class="faint cut">${use}</span>
           </a>`,
         )}
       </div>
-      ${chosen && html`<${Agent} key=${chosen.name} agent=${chosen} refresh=${refresh} />`}
+      ${selectedAgent && html`<${Agent} key=${selectedAgent.name} agent=${selectedAgent} refresh=${refresh} />`}
     </div>
   `
 }
@@ -48,7 +48,7 @@ export function Agents() {
 function Agent({ agent, refresh }) {
   const { name, address, page, card, is_paused, use, url, description } = agent
   const action = is_paused ? 'resume' : 'pause'
-  const change = () =>
+  const togglePause = () =>
     attempt(
       () => api(`/operator/api/agents/${name}/${action}`, { method: 'POST' }).then(refresh),
       is_paused ? `${name} goes on` : `Messages of ${name} wait now`,
@@ -66,12 +66,12 @@ function Agent({ agent, refresh }) {
           <dt>answers by</dt><dd>${use}${url ? ` at ${url}` : ''}</dd>
         </dl>
         <div class="line">
-          <button class="btn" type="button" onClick=${change}>${is_paused ? 'Resume' : 'Pause'}</button>
+          <button class="btn" type="button" onClick=${togglePause}>${is_paused ? 'Resume' : 'Pause'}</button>
           <a class="btn" href=${linkTo('flow', { query: { agent: name } })}>Its messages</a>
           <a class="btn" href=${linkTo('look-up', { subject: address })}>How peers find it</a>
         </div>
       </div>
-      <${QrCode} text=${page} label=${`Code of the page of ${name}`} />
+      <${QrCode} text=${page} label=${`QR code of the page of ${name}`} />
     </section>
     <${Figures} agent=${agent} />
     <section class="grid-2">
@@ -84,35 +84,35 @@ function Agent({ agent, refresh }) {
 /** Shows figures of an agent's newest messages. @param {{ agent: any }} props */
 function Figures({ agent }) {
   const { answer } = useAnswer(withQuery('/operator/api/messages', { agent: agent.name, limit: 500 }), ['turn'])
-  const messages = (readRows(answer, 'messages') ?? []).filter(each => each.agent === agent.name)
+  const messages = (readRows(answer, 'messages') ?? []).filter(message => message.agent === agent.name)
   const numbers = messages.map(({ message }) => message)
   const outcomes = useAnswer(
     numbers.length > 0 ? withQuery('/operator/api/outcomes', { messages: numbers.join() }) : undefined,
   )
-  const times = (readRows(outcomes.answer, 'outcomes') ?? [])
+  const durationsMs = (readRows(outcomes.answer, 'outcomes') ?? [])
     .flatMap(({ took_ms }) => took_ms ?? [])
-    .sort((one, other) => one - other)
-  const at = (/** @type {number} */ share) => times[Math.ceil(times.length * share) - 1]
-  const failed = messages.filter(({ state }) => state === 'failed').length
-  const waiting = messages.filter(({ state }) => state === 'received' || state === 'working').length
-  const tokens = agent.tokens.reduce((/** @type {number} */ sum, /** @type {any} */ each) => sum + each.tokens, 0)
+    .sort((a, b) => a - b)
+  const percentile = (/** @type {number} */ share) => durationsMs[Math.ceil(durationsMs.length * share) - 1]
+  const failedCount = messages.filter(({ state }) => state === 'failed').length
+  const waitingCount = messages.filter(({ state }) => state === 'received' || state === 'working').length
+  const tokens = agent.tokens.reduce((/** @type {number} */ sum, /** @type {any} */ usage) => sum + usage.tokens, 0)
   const figures = [
     ['messages', messages.length.toLocaleString('en')],
-    ['p50', at(0.5) === undefined ? '–' : formatDuration(at(0.5))],
-    ['p95', at(0.95) === undefined ? '–' : formatDuration(at(0.95))],
-    ['failed', String(failed)],
-    ['waiting', String(waiting)],
+    ['p50', percentile(0.5) === undefined ? '–' : formatDuration(percentile(0.5))],
+    ['p95', percentile(0.95) === undefined ? '–' : formatDuration(percentile(0.95))],
+    ['failed', String(failedCount)],
+    ['waiting', String(waitingCount)],
     ['tokens since start', tokens.toLocaleString('en')],
   ]
   return html`<dl class="figures-row" aria-label="Of the newest messages">
-    ${figures.map(([label, value]) => html`<div><dt>${label}</dt><dd class=${label === 'failed' && failed > 0 ? 'bad' : ''}>${value}</dd></div>`)}
+    ${figures.map(([label, value]) => html`<div><dt>${label}</dt><dd class=${label === 'failed' && failedCount > 0 ? 'bad' : ''}>${value}</dd></div>`)}
   </dl>`
 }
 
 /** @param {{ name: string }} props */
 function Chat({ name }) {
   const frame = useRef(/** @type {HTMLDivElement | null} */ (null))
-  const shown = useRef(/** @type {any} */ (null))
+  const chatElement = useRef(/** @type {any} */ (null))
   useEffect(() => {
     const chat = /** @type {any} */ (document.createElement('postern-chat'))
     // With a session, the gateway accepts changes only from requests with this header.
@@ -120,10 +120,10 @@ function Chat({ name }) {
     chat.setAttribute('endpoint', `/operator/chat/agents/${encodeURIComponent(name)}`)
     chat.setAttribute('label', `Write to ${name}`)
     frame.current?.replaceChildren(chat)
-    shown.current = chat
+    chatElement.current = chat
   }, [name])
   return html`<div class="chat-frame" ref=${frame}></div>
-    <div><button class="btn small" type="button" onClick=${() => shown.current?.startAnew()}>New conversation</button></div>`
+    <div><button class="btn small" type="button" onClick=${() => chatElement.current?.startAnew()}>New conversation</button></div>`
 }
 
 /** @param {{ name: string, page: string }} props */

@@ -17,7 +17,7 @@ export function Settings() {
   const tabs = [
     { name: 'configuration', view: () => html`<${Configuration} />` },
     { name: 'keys', view: () => html`<${Keys} />` },
-    { name: 'API', view: () => html`<${Reference} />` },
+    { name: 'API', view: () => html`<${ApiReference} />` },
   ]
   return html`
     <header class="bar"><h1>Settings</h1></header>
@@ -25,26 +25,28 @@ export function Settings() {
   `
 }
 
-const sources = /** @type {Record<string, string>} */ ({
+/** The kinds of badges, by the source of a value. */
+const badgeKindBySource = /** @type {Record<string, string>} */ ({
   file: 'good',
   environment: 'wait',
   dev: 'warn',
   default: 'muted',
 })
 
+/** Shows the values of the configuration with their sources, and filters them. */
 function Configuration() {
   const { answer, error } = useAnswer('/operator/api/settings')
-  const typed = useSignal('')
-  const isAll = useSignal(false)
+  const filterText = useSignal('')
+  const showsDefaults = useSignal(false)
   const settings = (readRows(answer, 'settings') ?? []).filter(
     ({ key, source }) =>
-      key.includes(typed.value.trim()) && (isAll.value || typed.value !== '' || source !== 'default'),
+      key.includes(filterText.value.trim()) && (showsDefaults.value || filterText.value !== '' || source !== 'default'),
   )
   return html`<div class="stack">
     <${Problem} error=${error} />
     <div class="line">
-      <input id="search" class="grow" type="text" aria-label="Filter settings" placeholder="listen, web.auth, limits …" value=${typed.value} onInput=${(/** @type {any} */ event) => (typed.value = event.target.value)} />
-      <label class="choice"><input type="checkbox" checked=${isAll.value} onChange=${() => (isAll.value = !isAll.value)} />with defaults</label>
+      <input id="search" class="grow" type="text" aria-label="Filter settings" placeholder="listen, web.auth, limits …" value=${filterText.value} onInput=${(/** @type {any} */ event) => (filterText.value = event.target.value)} />
+      <label class="choice"><input type="checkbox" checked=${showsDefaults.value} onChange=${() => (showsDefaults.value = !showsDefaults.value)} />with defaults</label>
     </div>
     <div class="panel wide" tabindex="0" role="region" aria-label="Values">
       <table class="stacked">
@@ -52,7 +54,7 @@ function Configuration() {
         <tbody>
           ${settings.map(
             ({ key, value, source }) =>
-              html`<tr key=${key}><td><code>${key}</code></td><td class="long"><code>${JSON.stringify(value)}</code></td><td class="tight"><${Badge} kind=${sources[source] ?? 'muted'}>${source}<//></td></tr>`,
+              html`<tr key=${key}><td><code>${key}</code></td><td class="long"><code>${JSON.stringify(value)}</code></td><td class="tight"><${Badge} kind=${badgeKindBySource[source] ?? 'muted'}>${source}<//></td></tr>`,
           )}
         </tbody>
       </table>
@@ -61,23 +63,25 @@ function Configuration() {
   </div>`
 }
 
+/** Shows the public keys, and rotates or revokes all of them. */
 function Keys() {
   const { answer, error, refresh } = useAnswer('/operator/api/keys')
-  const asking = useSignal(/** @type {{ revoke: boolean } | undefined} */ (undefined))
+  const pendingRotation = useSignal(/** @type {{ revoke: boolean } | undefined} */ (undefined))
   const keys = readRows(answer, 'keys') ?? []
   const rotate = () =>
     attempt(
       () =>
-        api('/operator/api/keys/rotate', { method: 'POST', body: { revoke: asking.value?.revoke ?? false } }).then(
-          refresh,
-        ),
+        api('/operator/api/keys/rotate', {
+          method: 'POST',
+          body: { revoke: pendingRotation.value?.revoke ?? false },
+        }).then(refresh),
       'There are new keys. Publish the records under Go live.',
     )
   return html`<div class="stack">
     <${Problem} error=${error} />
     <div class="line">
-      <button class="btn" type="button" onClick=${() => (asking.value = { revoke: false })}>Rotate all</button>
-      <button class="btn danger" type="button" onClick=${() => (asking.value = { revoke: true })}>Somebody has a key: revoke</button>
+      <button class="btn" type="button" onClick=${() => (pendingRotation.value = { revoke: false })}>Rotate all</button>
+      <button class="btn danger" type="button" onClick=${() => (pendingRotation.value = { revoke: true })}>Somebody has a key: revoke</button>
     </div>
     <section class="panel" aria-label="Public keys">
       ${keys.map(
@@ -89,24 +93,25 @@ function Keys() {
       )}
     </section>
     ${
-      asking.value &&
+      pendingRotation.value &&
       html`<${Confirm}
-        title=${asking.value.revoke ? 'Revoke all keys?' : 'Make new keys?'}
+        title=${pendingRotation.value.revoke ? 'Revoke all keys?' : 'Make new keys?'}
         text=${
-          asking.value.revoke
+          pendingRotation.value.revoke
             ? 'The old keys are taken back at once. Until peers have seen the new ones, and DNS has them, some of them refuse what we send.'
             : 'The old keys stay published for a while, so that nothing that is on its way fails.'
         }
-        act=${asking.value.revoke ? 'Revoke' : 'Rotate'}
-        danger=${asking.value.revoke}
-        close=${() => (asking.value = undefined)}
+        act=${pendingRotation.value.revoke ? 'Revoke' : 'Rotate'}
+        danger=${pendingRotation.value.revoke}
+        close=${() => (pendingRotation.value = undefined)}
         run=${rotate}
       />`
     }
   </div>`
 }
 
-function Reference() {
+/** Lists the operations of the operator's API. */
+function ApiReference() {
   const { answer, error } = useAnswer('/operator/api/openapi.json')
   const operations = Object.entries(answer?.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(/** @type {Record<string, any>} */ (methods)).map(([method, operation]) => ({
@@ -117,7 +122,7 @@ function Reference() {
   )
   return html`<div class="stack">
     <${Problem} error=${error} />
-    <p class="muted">Everything here is also for programs, with the operator token. <a class="link" href="/operator/api/openapi.json" target="_blank" rel="noopener">OpenAPI document</a></p>
+    <p class="muted">Programs can do everything here, too, with the operator token. <a class="link" href="/operator/api/openapi.json" target="_blank" rel="noopener">OpenAPI document</a></p>
     <div class="panel wide" tabindex="0" role="region" aria-label="Operations">
       <table class="stacked">
         <thead><tr><th class="tight">method</th><th>path</th><th>does</th></tr></thead>

@@ -50,7 +50,7 @@ export function createApprovalRoutes(store: RememberedStore): readonly OperatorR
     handleOperation(approvalOperations.list, ({ parameters: { agent }, query }) =>
       filterPage(
         query,
-        page => store.listRemembered({ agent, ...page }),
+        page => store.listRememberedDecisions({ agent, ...page }),
         selectMatching(
           ({ address, tool, given_at }) =>
             containsText(address, query.sender) &&
@@ -61,7 +61,7 @@ export function createApprovalRoutes(store: RememberedStore): readonly OperatorR
     ),
     handleOperation(approvalOperations.revoke, async ({ parameters: { agent, id } }) => {
       requireFound(
-        await store.revokeRemembered({ agent, id }),
+        await store.revokeRememberedDecision({ agent, id }),
         'Cannot revoke approval: there is no decision with this id',
       )
       return { id, revoked: true as const }

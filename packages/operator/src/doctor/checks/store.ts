@@ -3,7 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { AbsentObjects } from '@postern/message'
 import { ConfigError } from '@postern/message'
-import { findPendingSteps, inspectSqlite, isPostgresUrl, loadPostgres, pendingMigrationsAdvice } from '@postern/store'
+import {
+  findPendingMigrations,
+  inspectSqlite,
+  isPostgresUrl,
+  loadPostgres,
+  pendingMigrationsAdvice,
+} from '@postern/store'
 import type { PostgresStanding } from '@postern/store/postgres'
 import { readBackupTime } from '../../backup-time.ts'
 import type { Verdict } from '../../checks/verdict.ts'
@@ -137,7 +143,7 @@ async function checkSchema(deps: DatabaseDeps): Promise<CheckOutcome> {
   try {
     const pendingSteps = isPostgresUrl(config.store)
       ? (await inspectServer(deps)).pendingSteps
-      : findPendingSteps(join(directory, 'postern.db'))
+      : findPendingMigrations(join(directory, 'postern.db'))
     return outcomeFor(
       'store',
       pendingSteps === undefined ? ok('a start changes no table') : failure(pendingSteps, pendingMigrationsAdvice),

@@ -13,11 +13,11 @@ export interface ActingAgent {
   readonly agent: string
   /** The agent's address, `@agent@domain`. */
   readonly address: string
-  /** The message that is being answered, if one is. */
+  /** The id of the message that the agent answers. Absent outside a turn. */
   readonly message?: string | undefined
-  /** The channel that publishes posts, if several channels could. */
+  /** The channel that publishes posts, if several channels can publish them. */
   readonly via?: ChannelName | undefined
-  /** The chain of the message that is being answered. */
+  /** The agents that called each other before the message that the agent answers. */
   readonly chain?: AgentChain | undefined
 }
 
@@ -35,9 +35,9 @@ export interface ActionDeps {
   /** Moves the bytes inside parts into blobs. If it is absent, they stay in the parts. */
   storeFiles?(parts: readonly Part[]): StoredFiles
   /** The posts that were planned while their agent ran, by their ids. */
-  readonly plans?: ReadonlyMap<string, PlannedAction> | undefined
+  readonly plannedActions?: ReadonlyMap<string, PlannedAction> | undefined
   /** Reports an action that is impossible, or that reaches only some of its recipients. */
-  onRefused?(refusedAct: RefusedAct): void
+  onRefused?(refusedAction: RefusedAct): void
 }
 
 export interface StoredFiles {

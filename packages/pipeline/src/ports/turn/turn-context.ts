@@ -16,7 +16,7 @@ import type { CallBudget } from './call-budget.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import type { RunningAgent } from './running-agent.ts'
 
-/** The side that fetches files: an agent of this gateway, or a peer. */
+/** The party that fetches the files of a message: an agent of this gateway, or a peer. */
 export type FileReader = 'agent' | 'peer'
 
 /** The dependencies of work on a turn. */
@@ -25,15 +25,15 @@ export interface TurnContext extends ActionDeps {
   /** The operations that end the turn. */
   readonly results: Pick<ResultStore, 'commit' | 'release' | 'storeStreamedAnswer'>
   readonly retry: RetryPolicy
-  /** The number of process crashes during a turn after which the turn is answered as failed without another run. */
+  /** The maximum number of process crashes during a turn. After that, the turn is answered as failed. */
   readonly maxCrashes: number
   findAgent(name: string): RunningAgent | undefined
-  /** Adds the data that depends on the time of the call: signed addresses of attachments, for an agent of ours (default) or for a peer. */
+  /** Adds the signed addresses of attachments, which depend on the time of the call. By default, they are for an agent of this gateway. */
   presentParts(parts: readonly Part[], reader?: FileReader): Part[]
   readAttachment(part: FilePart | ArtifactPart, signal: AbortSignal): Promise<AttachmentBytes>
-  /** Fetches a file from elsewhere. Absent if such files are not fetched. */
+  /** Fetches a file from another host. Absent if such files are not fetched. */
   readonly fetchFile?: FetchFile | undefined
-  /** Calls an agent elsewhere. Absent if such calls are impossible. */
+  /** Calls an agent on another host. Absent if such calls are impossible. */
   readonly callAgent?: CallAgent | undefined
   /** Reads a note of an agent. Absent if notes are not recorded. */
   readonly readNote?: ReadNote | undefined
@@ -46,11 +46,11 @@ export interface TurnContext extends ActionDeps {
   /** The limit on calls to agents that each message may cause; absent if there is no limit. */
   readonly callBudget?: CallBudget | undefined
   /** Reports that the agent has answered: the turn no longer needs a slot, although its answer is not stored yet. */
-  noteAnswered?(turn: Turn): void
+  onAnswered?(turn: Turn): void
   /** Returns the trace header for agents that the turn calls: it names the turn, or a step of it. Absent if nothing is traced. */
   traceparentOf?(turn: Pick<Turn, 'correlationId' | 'message' | 'token'>, step?: number): string
   /** Reports each ended step of a turn. Absent if nothing is traced. */
-  noteStep?(turn: Turn, step: EndedStep): void
+  onStepEnded?(turn: Turn, step: EndedStep): void
   /** Counts the tokens of each run of an agent, regardless of its outcome. Absent if they are not counted. */
   countUsage?(agent: string, usage: readonly TokenUsage[]): void
   /** The limits on the sibling agents that an answer may call by mentions; default: `defaultMentionFanoutLimits`. */
@@ -62,8 +62,8 @@ export interface MentionFanoutLimits {
   readonly maxMentions: number
   /** The number of siblings that are called concurrently. */
   readonly concurrency: number
-  /** The time for all of them together, in ms. A sibling that has not answered by then counts as unreachable. */
-  readonly withinMs: number
+  /** The time for the calls of all siblings together, in ms. A sibling that has not answered by then counts as unreachable. */
+  readonly timeoutMs: number
 }
 
 /**

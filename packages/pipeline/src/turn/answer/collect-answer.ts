@@ -17,7 +17,7 @@ import { StreamPauses } from '../limits/stream-pauses.ts'
 
 /**
  * Reads the whole answer of an agent. `onChunk` gets every piece of a streamed answer as it arrives. The text of an interim piece (status `working`)
- * is not part of the answer, unless it is the last piece; its actions are. All text is well formed: if two pieces split a character, its halves are
+ * is part of the answer only if the piece is the last one. Its actions are always part of the answer. All text is well formed: if two pieces split a character, its halves are
  * joined.
  * @throws Error if a piece is not a string, a part or a response, or if the answer is too large
  */
@@ -30,7 +30,7 @@ export async function collectAnswer(
   let collectedAnswer: PartialResponse | undefined
   let lastPiece: PartialResponse | undefined
   for await (const chunk of readPieces(answer)) {
-    if (lastPiece) collectedAnswer = mergePartials(collectedAnswer ?? {}, toLastingMembers(lastPiece))
+    if (lastPiece) collectedAnswer = mergePartials(collectedAnswer ?? {}, dropInterimMembers(lastPiece))
     lastPiece = chunk
     const chunkResult = onChunk(chunk)
     if (chunkResult instanceof Promise) await chunkResult
@@ -40,7 +40,7 @@ export async function collectAnswer(
 
 /** Reads the pieces and joins split characters. Interim pieces stand alone, and may come between the two halves of a character. */
 async function* readPieces(chunks: AsyncIterable<AgentChunk>): AsyncGenerator<PartialResponse> {
-  const joints = createPieceJoints()
+  const characterJoiner = createPieceJoints()
   const size = new AnswerSize()
   const pauses = new StreamPauses()
   for await (const chunk of chunks) {
@@ -49,18 +49,18 @@ async function* readPieces(chunks: AsyncIterable<AgentChunk>): AsyncGenerator<Pa
     if (isInterim(piece)) yield toWellFormed(piece)
     else {
       // A question, a refusal and a failure stay apart from the text before them.
-      if (piece.status !== undefined && !isResultStatus(piece.status)) yield* joints.end()
-      yield joints.next(piece)
+      if (piece.status !== undefined && !isResultStatus(piece.status)) yield* characterJoiner.end()
+      yield characterJoiner.next(piece)
     }
   }
-  yield* joints.end()
+  yield* characterJoiner.end()
 }
 
 /**
- * Returns the members of a piece that remain once another piece follows. Of an interim piece, only its actions, notes and tokens remain. The status
+ * Returns the members of a piece that remain once another piece follows. Only the actions, notes and tokens of an interim piece remain. The status
  * `working` is dropped, because the piece was not the last one.
  */
-function toLastingMembers(chunk: PartialResponse): PartialResponse {
+function dropInterimMembers(chunk: PartialResponse): PartialResponse {
   if (isInterim(chunk)) return { acts: chunk.acts, notes: chunk.notes, usage: chunk.usage }
   const { status, ...otherMembers } = chunk
   return status === 'working' ? otherMembers : chunk
@@ -113,7 +113,9 @@ function mergePartials(
   }
 }
 
-/** Counts the parts before a question, a refusal or a failure, which watchers already have as a result (A2A artifacts cannot be withdrawn). */
+/**
+ * Counts the parts that watchers already have as a result when a question, a refusal or a failure follows them. A2A artifacts cannot be withdrawn.
+ */
 function countResults(earlierPieces: PartialResponse, { status }: PartialResponse): number | undefined {
   if (status === undefined) return earlierPieces.results
   if (isResultStatus(status)) return undefined
@@ -134,7 +136,7 @@ function joinParts(
   return earlierParts || nextParts ? appendParts(earlierParts ?? [], nextParts ?? [], { staysApart }) : undefined
 }
 
-/** Adds the parts of one piece. Its first text continues the last one, unless it `staysApart`; its other texts become parts of their own. */
+/** Adds the parts of one piece. Its first text continues the last text unless it `staysApart`. Its other texts become separate parts. */
 export function appendParts(
   earlierParts: readonly Part[],
   [firstPart, ...laterParts]: readonly Part[],

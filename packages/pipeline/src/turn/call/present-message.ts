@@ -4,26 +4,26 @@ import type { NormalizedMessage } from '@postern/message'
 import { toWellFormed } from '@postern/message'
 
 /**
- * Returns a message as its agent reads it. All text is well formed, even if an earlier release or an import stored it otherwise. A getter passes on
+ * Returns a message as its agent reads it. All text is well formed, even if an earlier release or an import stored malformed text. A getter passes on
  * the lazy `raw`, because a spread would parse bytes that few agents read.
  */
 export function presentMessage(
-  content: NormalizedMessage,
-  members: Pick<NormalizedMessage, 'parts' | 'history' | 'policy_resolution' | 'on_behalf_of'>,
+  storedMessage: NormalizedMessage,
+  currentMembers: Pick<NormalizedMessage, 'parts' | 'history' | 'policy_resolution' | 'on_behalf_of'>,
 ): NormalizedMessage {
   const presentedMessage: Record<string, unknown> = {}
-  for (const name of Object.keys(content)) {
+  for (const name of Object.keys(storedMessage)) {
     if (name === 'raw')
       Object.defineProperty(presentedMessage, name, {
-        get: () => toWellFormed(content.raw),
+        get: () => toWellFormed(storedMessage.raw),
         enumerable: true,
         configurable: true,
       })
-    else presentedMessage[name] = toWellFormed(content[name as keyof NormalizedMessage])
+    else presentedMessage[name] = toWellFormed(storedMessage[name as keyof NormalizedMessage])
   }
   return Object.assign(
     presentedMessage,
-    { kind: content.kind ?? 'message' },
-    toWellFormed(members),
+    { kind: storedMessage.kind ?? 'message' },
+    toWellFormed(currentMembers),
   ) as unknown as NormalizedMessage
 }

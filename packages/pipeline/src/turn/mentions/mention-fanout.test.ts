@@ -124,7 +124,7 @@ test('the gateway asks a limited number of local agents in parallel, and reports
     return createCallAnswer(text('here'))
   }
   const mentions = ['@1@b.test', '@2@b.test', '@3@b.test', '@slow@b.test']
-  const limits = { maxMentions: 10, concurrency: 2, withinMs: 100 }
+  const limits = { maxMentions: 10, concurrency: 2, timeoutMs: 100 }
   const parts = await askLocalAgents(message(), createMentioningAnswer(...mentions), createFanoutDeps(ask, { limits }))
   expect(listLines(parts).filter(line => line !== 'here')).toEqual([
     '@1@b.test:',

@@ -21,7 +21,7 @@ import type { TurnTrace } from '../trace/turn-trace.ts'
 export const defaultMentionFanoutLimits: MentionFanoutLimits = {
   maxMentions: defaultMaxMentions,
   concurrency: 4,
-  withinMs: 60_000,
+  timeoutMs: 60_000,
 }
 
 export interface MentionFanoutDeps {
@@ -84,7 +84,7 @@ export async function askLocalAgents(
   deps: LocalAgentDeps,
 ): Promise<Part[]> {
   const { recipient, sender, recipient_capabilities } = message
-  const { maxMentions, concurrency, withinMs } = deps.limits
+  const { maxMentions, concurrency, timeoutMs } = deps.limits
   // The number halves with each hop, so that calls of agents who all mention each other do not multiply.
   const maxAgents = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
   const localAgents = chooseMentions(mentions, { excluded: [recipient, sender.address], maxMentions: maxAgents })
@@ -95,7 +95,7 @@ export async function askLocalAgents(
   }
   const answerParts = parts.length > 0 ? [createSpeakerLine(recipient), ...parts] : []
   const question = [createSpeakerLine(sender.address), ...message.parts.map(quoteSpeakerLines), ...answerParts]
-  const clock = startTurnClock(withinMs, [deps.signal])
+  const clock = startTurnClock(timeoutMs, [deps.signal])
   const answers = await mapConcurrently(localAgents, concurrency, localAgent =>
     // The clock ends the wait for a sibling that is still running when the time is over.
     clock

@@ -11,18 +11,24 @@ interface StageDeps {
   nextNumber(): number
 }
 
+interface OpenStage {
+  readonly stage: string
+  /** The id of the resulting answer. */
+  readonly answerId: string
+  readonly noteNumber: number
+  readonly startedAt: number
+}
+
 /** Creates the record of a turn's stages, which its agent names one after another. Each stage is stored when it ends, with its duration. */
 export function createTurnStages(turn: Turn, { system, store }: NotesDeps, { writer, nextNumber }: StageDeps) {
-  let openStage:
-    | { readonly stage: string; readonly answer: string; readonly number: number; readonly startedAt: number }
-    | undefined
+  let openStage: OpenStage | undefined
   const formatNoteId = (number: number) => `${formatTurnId(turn.message)}.note ${number}`
 
   function end(): void {
     if (!openStage) return
-    const { stage, answer, number, startedAt } = openStage
+    const { stage, answerId, noteNumber, startedAt } = openStage
     openStage = undefined
-    writer.addFormatted(`note ${number}`, formatNoteId(number), {
+    writer.addFormatted(`note ${noteNumber}`, formatNoteId(noteNumber), {
       kind: 'activity',
       role: 'system',
       scope: 'agent',
@@ -31,22 +37,19 @@ export function createTurnStages(turn: Turn, { system, store }: NotesDeps, { wri
       turn_id: formatTurnId(turn.message),
       stage,
       latency_ms: Math.max(0, Math.round(system.now() - startedAt)),
-      metadata: { message_id: answer },
+      metadata: { message_id: answerId },
     })
   }
 
   return {
-    /** Begins a stage and ends the previous one. `answer` is the id of the resulting answer. @throws Rejection malformed, too_large */
-    begin(stage: string, answer: string) {
+    /** Begins a stage and ends the previous one. `answerId` is the id of the resulting answer. @throws Rejection malformed, too_large */
+    begin(stage: string, answerId: string) {
       if (!isStageName(stage)) {
-        throw new Rejection(
-          'malformed',
-          'Cannot begin stage: its name is no text of 1 to 64 letters, digits and "_-. "',
-        )
+        throw new Rejection('malformed', 'Cannot begin stage: its name must be 1 to 64 letters, digits and "_-. "')
       }
       end()
-      openStage = { stage, answer, number: nextNumber(), startedAt: system.now() }
-      notifyWatchers(turn, store, { kind: 'stage', id: formatNoteId(openStage.number), stage })
+      openStage = { stage, answerId, noteNumber: nextNumber(), startedAt: system.now() }
+      notifyWatchers(turn, store, { kind: 'stage', id: formatNoteId(openStage.noteNumber), stage })
     },
     end,
   }

@@ -62,7 +62,7 @@ async function runTestTurn(handle: Agent['handle'], callAgent: CallAgent) {
     system,
     callAgent,
     traceparentOf,
-    noteStep: (_, step) => endedSteps.push(step),
+    onStepEnded: (_, step) => endedSteps.push(step),
   })
   await runTurn(turn(1), turnContext, neverAbortedSignal)
   return { endedSteps, attempt: memory.commits[0]?.answer.attempt }

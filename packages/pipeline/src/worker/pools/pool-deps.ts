@@ -20,7 +20,7 @@ export interface PoolDeps {
   isClosed(): boolean
   /** Aborts when running turns must end. */
   readonly abandonSignal: AbortSignal
-  readonly leaseRenewal: Pick<LeaseRenewal, 'refresh'>
+  readonly leaseRenewal: Pick<LeaseRenewal, 'renewIfDue'>
   readonly lostLeases: LostLeases
 }
 
@@ -36,7 +36,7 @@ export async function leaseWork<Work>(
   limit: number,
 ): Promise<readonly Work[]> {
   await results.retryAll()
-  const renewal = leaseRenewal.refresh()
+  const renewal = leaseRenewal.renewIfDue()
   if (renewal) await renewal
   return lease({ holder, limit, leaseMs })
 }

@@ -39,11 +39,11 @@ export function createTurnPool(deps: PoolDeps): TurnPool {
     noteAlone: turn => store.noteAlone(turn),
     onOpen: () => turns.wake(),
   })
-  function noteAnswered(turn: Turn): void {
+  function onAnswered(turn: Turn): void {
     // An agent with one turn at a time keeps its slot, so that its next turn finds the stored result of this one.
     if (maxTurnsOf(turn.agent) > 1) turns.freeSlot(turn)
   }
-  const workContext = { ...turnContext, results, waitingTurns: waiting, noteAnswered }
+  const workContext = { ...turnContext, results, waitingTurns: waiting, onAnswered }
   const contextOf = ({ whenStored: stored }: Turn) => (stored ? waitForMessage(workContext, stored) : workContext)
   const turnLimits = { maxPerGroup: turnsPerAgent, maxByGroup: turnsOf }
   const maxTurnsOf = (agent: string) => turnsOf?.get(agent) ?? turnsPerAgent

@@ -69,7 +69,7 @@ export function createCommit(
       const writeRows = (batch: Batch) => (isCurrent(batch, turn, answer) ? commitDraft(batch, turn, draft) : 'changed')
       const conflictKeys = () => listCommitConflicts(turn, answer)
       const { continuedTurns } = tables.inProcessTurns
-      const joinedCommit = mayJoinAdmission(turn, answer) ? continuedTurns.join(turn, writeRows) : undefined
+      const joinedCommit = mayJoinAdmission(turn, answer) ? continuedTurns.storeWithMessage(turn, writeRows) : undefined
       const outcome = await (joinedCommit ??
         continuedTurns.runWhenStored(turn, () =>
           writeWithBlobs(listAnswerBlobs(answer), () => write(writeRows, { conflictKeys })),

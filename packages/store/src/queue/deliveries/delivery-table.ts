@@ -9,7 +9,7 @@ import { addToTotal, moveTotal } from '../../transaction/totals.ts'
 import type { InProcessDeliveries } from './in-process-deliveries.ts'
 import { createLeasedInsert } from './insert-leased.ts'
 import type { DeliveryCause } from './new-delivery.ts'
-import { columnValues, deliveryColumns } from './new-delivery.ts'
+import { deliveryColumns, formatDeliveryValues } from './new-delivery.ts'
 
 /** The deliveries to one destination in one thread, which are sent in their order. */
 interface DestinationOrder {
@@ -84,9 +84,9 @@ export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }:
     addToTotal(batch, `deliveries.${state}`)
     const slot = state === 'queued' && cause.answerInMemory && inProcessDeliveries.reserveSlot(batch, plannedDelivery)
     if (slot) insertLeased(batch, { plannedDelivery, cause, slot })
-    else insertUnleased(batch, columnValues(plannedDelivery, cause), state)
+    else insertUnleased(batch, formatDeliveryValues(plannedDelivery, cause), state)
   }
-  function insertUnleased(batch: Batch, values: ReturnType<typeof columnValues>, state: NewState): void {
+  function insertUnleased(batch: Batch, values: ReturnType<typeof formatDeliveryValues>, state: NewState): void {
     if (state !== 'queued') return void insert.ended.run(...values, state, ...initialValues[state])
     insert.queued.run(...values)
     batch.readyWork.add('deliveries')

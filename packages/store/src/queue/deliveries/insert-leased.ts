@@ -7,7 +7,7 @@ import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import type { DeliverySlot, InProcessDeliveries } from './in-process-deliveries.ts'
 import type { DeliveryCause } from './new-delivery.ts'
-import { columnValues, deliveryColumns } from './new-delivery.ts'
+import { deliveryColumns, formatDeliveryValues } from './new-delivery.ts'
 
 interface LeasedDelivery {
   readonly plannedDelivery: PlannedDelivery
@@ -30,7 +30,7 @@ export function createLeasedInsert(db: Sql, { inDoubt }: Pick<InProcessDeliverie
   )
   return (batch: Batch, { plannedDelivery, cause, slot }: LeasedDelivery): void => {
     const { holder, leaseMs } = slot.consumer
-    const readRow = insert(...columnValues(plannedDelivery, cause), cause.now + leaseMs, holder)
+    const readRow = insert(...formatDeliveryValues(plannedDelivery, cause), cause.now + leaseMs, holder)
     batch.begins.push(() => {
       const row = readRow()
       if (row?.lease_owner) slot.begin(toNewDelivery(row.number, plannedDelivery, cause))

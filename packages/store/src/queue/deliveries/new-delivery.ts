@@ -25,11 +25,11 @@ interface AnswerInMemory extends AnsweredMessage {
   readonly response: ResponseDraft
 }
 
-/** The columns of a new delivery, in the order of `columnValues`. */
+/** The columns of a new delivery, in the order of `formatDeliveryValues`. */
 export const deliveryColumns = 'message, response_seq, thread_id, destination, target, queued_at, peer, host, broadcast'
 
-/** Formats a new delivery as the values of `newColumns`. */
-export function columnValues({ to, target, peer }: PlannedDelivery, cause: DeliveryCause) {
+/** Formats a new delivery as the values of `deliveryColumns`. The column `host` contains the group of deliveries that share one limit. */
+export function formatDeliveryValues({ to, target, peer }: PlannedDelivery, cause: DeliveryCause) {
   const { message, response = null, thread, now, broadcast = null } = cause
   const group = findShareGroup({ to, target }) ?? null
   return [message, response, thread, to, formatJson(target), now, peer ?? null, group, broadcast] as const

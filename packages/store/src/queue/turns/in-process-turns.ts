@@ -23,7 +23,7 @@ export interface InProcessTurns
   /** The leases that may have been stored. The next poll releases them. */
   readonly inDoubt: InDoubtLeases
   /** The turns that begin within the transactions of their messages. */
-  readonly continuedTurns: Pick<ContinuedTurns, 'join' | 'runWhenStored'>
+  readonly continuedTurns: Pick<ContinuedTurns, 'storeWithMessage' | 'runWhenStored'>
   /** Prevents turns from beginning before their messages are durable, until this time, ms. */
   delayContinuations(endsAt: number): void
   /** Reserves a slot for the turn of a message, if the turn can be inserted with its lease. `thread` is undefined if the message begins a thread. */

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { discardLog, makeDirectory } from '../../../test/open-test-store.ts'
-import { findPendingSteps, openSqliteStore, readSqliteStore } from '../../index.ts'
+import { findPendingMigrations, openSqliteStore, readSqliteStore } from '../../index.ts'
 
 const options = { channels: sketchedChannels, now: Date.now, log: discardLog }
 const start = (path: string) => openSqliteStore({ ...options, path, exclusive: true })
@@ -104,7 +104,7 @@ test('a reader copies a killed gateway’s files once, and unlinks the copy at o
   expect(readdirSync(folder)).toEqual([])
   expect(await reader.listMessages({ limit: 5 })).toHaveLength(1)
   await reader.close()
-  expect(findPendingSteps(path)).toBeUndefined()
+  expect(findPendingMigrations(path)).toBeUndefined()
   expect(readdirSync(folder)).toEqual([])
 })
 
@@ -121,8 +121,8 @@ test('a signal stops a reader that copies the database, and the reader deletes t
       process.kill(process.pid, 'SIGTERM')
     }
     syncBuiltinESMExports()
-    const { findPendingSteps } = await import(${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../index.ts')).href)})
-    findPendingSteps(${JSON.stringify(path)})
+    const { findPendingMigrations } = await import(${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../index.ts')).href)})
+    findPendingMigrations(${JSON.stringify(path)})
     setTimeout(() => {}, 20_000)
   `,
     { TMPDIR: folder },

@@ -220,8 +220,8 @@ describe('"forget me"', () => {
     if (!isKept) return
     expect(rememberedDecisionSchema.parse(left)).toMatchObject({ policy: 'forbidden', tool: 'refund' })
     expect(JSON.stringify(left)).not.toContain('ann')
-    const [listed] = await store.listRemembered({ agent: 'shop', limit: 10 })
-    expect(await store.revokeRemembered({ agent: 'shop', id: listed?.id ?? '' })).toBe(true)
+    const [listed] = await store.listRememberedDecisions({ agent: 'shop', limit: 10 })
+    expect(await store.revokeRememberedDecision({ agent: 'shop', id: listed?.id ?? '' })).toBe(true)
     expect(await store.records.get(recordKey)).toBeUndefined()
   })
 })

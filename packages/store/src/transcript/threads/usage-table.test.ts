@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { Dice } from '../../../test/dice.ts'
 import { createDice } from '../../../test/dice.ts'
 import { openStoreUnderTest } from '../../../test/open-test-store.ts'
-import { findUnsound } from '../../../test/soundness.ts'
+import { findInconsistencies } from '../../../test/soundness.ts'
 import type { GatewayStore } from '../../index.ts'
 
-const most: OwnerQuota = { threads: 4, entries: 30, bytes: 12_000 }
+const quota: OwnerQuota = { threads: 4, entries: 30, bytes: 12_000 }
 
 function sketchEntries(thread_id: string, ids: readonly string[], size: number): readonly EntryBody[] {
   return ids.map(entry_id => ({
@@ -18,54 +18,52 @@ function sketchEntries(thread_id: string, ids: readonly string[], size: number):
   }))
 }
 
-/** Changes threads at random within their quota. `countRefused` counts the changes that exceeded it. */
-function createChanger({ transcript }: GatewayStore, { roll, oneIn, name }: Dice) {
-  let refused = 0
-  const tooMuch = /^Cannot store: with it you would have more than \d+ (threads|entries|bytes)$/
+/** Changes threads at random within their quota. `countRefused` returns the number of changes that would have exceeded it. */
+function createRandomChanges({ transcript }: GatewayStore, { roll, oneIn, createName }: Dice) {
+  let refusedCount = 0
+  const quotaErrorPattern = /^Cannot store: with it you would have more than \d+ (threads|entries|bytes)$/
 
-  function tolerate(error: { readonly code?: string; readonly message?: string }): void {
+  function countRefusal(error: { readonly code?: string; readonly message?: string }): void {
     // A thread that is forgotten at the same time no longer exists.
     if (error.code === 'forbidden') return
-    expect(error).toMatchObject({ code: 'too_large', message: expect.stringMatching(tooMuch) })
-    refused += 1
+    expect(error).toMatchObject({ code: 'too_large', message: expect.stringMatching(quotaErrorPattern) })
+    refusedCount += 1
   }
 
   async function change(owner: string): Promise<unknown> {
     const alias = { transport: 'x', key: `k${roll(6)}` }
     const thread = await transcript.findThread(owner, alias)
-    if (!thread) return transcript.openThread(owner, alias, most)
+    if (!thread) return transcript.openThread(owner, alias, quota)
     if (oneIn(8)) return transcript.forget(thread)
-    const ids = Array.from({ length: roll(8) }, () => (oneIn(4) ? 'again' : name()))
+    const ids = Array.from({ length: roll(8) }, () => (oneIn(4) ? 'repeated-id' : createName()))
     const entries = sketchEntries(thread.thread_id, [...new Set(ids)], roll(400))
-    return oneIn(3)
-      ? transcript.replace(thread, entries, { quota: most })
-      : transcript.append(thread, entries, { quota: most })
+    return oneIn(3) ? transcript.replace(thread, entries, { quota }) : transcript.append(thread, entries, { quota })
   }
 
-  return { change: (owner: string) => change(owner).catch(tolerate), countRefused: () => refused }
+  return { change: (owner: string) => change(owner).catch(countRefusal), countRefused: () => refusedCount }
 }
 
-function isWithin(used: OwnerQuota): boolean {
-  return used.threads <= most.threads && used.entries <= most.entries && used.bytes <= most.bytes
+function isWithinQuota(usage: OwnerQuota): boolean {
+  return usage.threads <= quota.threads && usage.entries <= quota.entries && usage.bytes <= quota.bytes
 }
 
 describe('the usage of an owner', () => {
   test.each([1, 2, 3, 4, 5])(
-    'equals a scan, and never exceeds the quota, for any simultaneous calls (seed %i)',
+    'equals the sum of a full scan, and never exceeds the quota, for any simultaneous calls (seed %i)',
     async seed => {
       const { store, file } = await openStoreUnderTest()
       const { transcript } = store
       const dice = createDice(seed)
-      const { change, countRefused } = createChanger(store, dice)
+      const { change, countRefused } = createRandomChanges(store, dice)
       for (let step = 0; step < 60; step += 1) {
         await Promise.all(Array.from({ length: 1 + dice.roll(4) }, () => change(dice.oneIn(4) ? 'bob' : 'ann')))
-        for (const owner of ['ann', 'bob']) expect(await transcript.readUsage(owner)).toSatisfy(isWithin)
+        for (const owner of ['ann', 'bob']) expect(await transcript.readUsage(owner)).toSatisfy(isWithinQuota)
       }
-      expect(findUnsound(file)).toEqual([])
+      expect(findInconsistencies(file)).toEqual([])
       expect(countRefused()).toBeGreaterThan(0)
       for (const owner of ['ann', 'bob']) await transcript.forgetOwner(owner)
       expect(await transcript.readUsage('ann')).toEqual({ threads: 0, entries: 0, bytes: 0 })
-      expect(findUnsound(file)).toEqual([])
+      expect(findInconsistencies(file)).toEqual([])
       await store.close()
     },
   )
@@ -73,11 +71,11 @@ describe('the usage of an owner', () => {
   test('does not change when replace() refuses an oversized list', async () => {
     const { store } = await openStoreUnderTest()
     const { transcript } = store
-    const thread = await transcript.openThread('ann', { transport: 'x', key: 'k' }, most)
-    await transcript.replace(thread, sketchEntries(thread.thread_id, ['first'], 10), { quota: most })
-    const many = Array.from({ length: 31 }, (_, index) => `e${index}`)
+    const thread = await transcript.openThread('ann', { transport: 'x', key: 'k' }, quota)
+    await transcript.replace(thread, sketchEntries(thread.thread_id, ['first'], 10), { quota })
+    const tooManyIds = Array.from({ length: 31 }, (_, index) => `e${index}`)
     await expect(
-      transcript.replace(thread, sketchEntries(thread.thread_id, many, 1), { quota: most }),
+      transcript.replace(thread, sketchEntries(thread.thread_id, tooManyIds, 1), { quota }),
     ).rejects.toMatchObject({
       code: 'too_large',
       message: 'Cannot store: with it you would have more than 30 entries',

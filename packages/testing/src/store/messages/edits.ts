@@ -1,4 +1,4 @@
-// Tests edits and deletions of messages that no agent has answered yet.
+// Tests edits and deletions of messages, before and after their answer.
 import { createHash } from 'node:crypto'
 import { LeaseLost } from '@postern/message'
 import type { Authorship, Store, Turn } from '@postern/pipeline'
@@ -19,59 +19,66 @@ import {
 } from '../setup/under-test.ts'
 
 export function editContract(openStore: OpenStore): void {
-  describe('edits and deletes of unanswered messages', () => {
+  describe('edits and deletes of messages', () => {
     describeEdits(openStore)
     describeMergedEdits(openStore)
     describeDeletes(openStore)
   })
 }
 
-const ada = 'https://peer.test/ada'
+const adaIri = 'https://peer.test/ada'
 const sender = sketchProvenSender('ada')
-const words = ({ content }: Turn) => content.parts.map(part => (part.kind === 'text' ? part.content : part.kind))
-const note = (object = 'note'): Authorship => ({ author: ada, object })
+const listTexts = ({ content }: Turn) => content.parts.map(part => (part.kind === 'text' ? part.content : part.kind))
+const createAuthorship = (object = 'note'): Authorship => ({ author: adaIri, object })
 
-function byAda(id: string, sketch: IntakeSketch = {}, object = 'note') {
+function sketchMessage(id: string, sketch: IntakeSketch = {}, object = 'note') {
   const { message, ...intakeFields } = sketch
-  return sketchIntake(id, inThread('t', { authorship: note(object), ...intakeFields, message: { sender, ...message } }))
+  return sketchIntake(
+    id,
+    inThread('t', { authorship: createAuthorship(object), ...intakeFields, message: { sender, ...message } }),
+  )
 }
 
-function editOf(id: string, text: string, sketch: IntakeSketch = {}, object = 'note') {
+function sketchEdit(id: string, text: string, sketch: IntakeSketch = {}, object = 'note') {
   const parts = [{ kind: 'text', mime: 'text/plain', content: text } as const]
-  return byAda(id, { ...sketch, message: { kind: 'edit', in_reply_to: object, parts, ...sketch.message } }, object)
+  return sketchMessage(
+    id,
+    { ...sketch, message: { kind: 'edit', in_reply_to: object, parts, ...sketch.message } },
+    object,
+  )
 }
 
-function blobOf(text: string) {
+function createBlob(text: string) {
   const bytes = new TextEncoder().encode(text)
   return { digest: createHash('sha256').update(bytes).digest('hex'), bytes }
 }
 
-function fileOf({ digest }: { readonly digest: string }) {
+function createFilePart({ digest }: { readonly digest: string }) {
   return { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } } as const
 }
 
-function forget(store: Store, object = 'note'): Promise<void> {
-  return store.withdraw('a2a', [{ kind: 'forget', ...note(object) }])
+function withdrawPost(store: Store, object = 'note'): Promise<void> {
+  return store.withdraw('a2a', [{ kind: 'forget', ...createAuthorship(object) }])
 }
 
 function describeEdits(openStore: OpenStore): void {
   test(
     'an edit of a waiting message gives its agent the newest text once, without another turn',
     withStore(openStore, async ({ store }) => {
-      const { message } = await store.admit(byAda('m1', { flags: ['odd'] }), 'c')
-      const edit = editOf('e1', 'better', { target: { answerTo: 'e1' }, flags: ['hidden_text'] })
+      const { message } = await store.admit(sketchMessage('m1', { flags: ['odd'] }), 'c')
+      const edit = sketchEdit('e1', 'better', { target: { answerTo: 'e1' }, flags: ['hidden_text'] })
       expect(await store.admit(edit, 'c')).toMatchObject({ outcome: 'accepted' })
-      await store.admit(editOf('e2', 'best', { target: { answerTo: 'e2' } }), 'c')
+      await store.admit(sketchEdit('e2', 'best', { target: { answerTo: 'e2' } }), 'c')
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ message, revision: 2, attempt: 1, target: { answerTo: 'e2' } })
       expect(turn.content).toMatchObject({ id: 'm1', thread_source: 't', raw: { id: 'e2' } })
       expect(turn.content.kind).toBeUndefined()
       expect(turn.flags).toEqual(['odd', 'hidden_text', 'edited'])
-      expect(words(turn)).toEqual(['best'])
+      expect(listTexts(turn)).toEqual(['best'])
       await store.commit(turn, sketchAnswer(turn, 'done'))
       expect(await leaseTurns(store)).toEqual([])
       expect(await store.findMessage('e1')).toMatchObject({ state: 'ignored', flags: ['hidden_text', 'edit_applied'] })
-      const { message: next } = await store.admit(byAda('m2', {}, 'other'), 'c')
+      const { message: next } = await store.admit(sketchMessage('m2', {}, 'other'), 'c')
       const history = await store.readHistory({ thread: turn.thread, beforeMessage: next, head: 9, tail: 9 })
       expect(history.map(entry => entry.parts[0])).toMatchObject([{ content: 'best' }, { content: 'done' }])
     }),
@@ -79,16 +86,16 @@ function describeEdits(openStore: OpenStore): void {
   test(
     'an edit of a running message interrupts its run, and the turn repeats with the new text',
     withStore(openStore, async ({ store }) => {
-      const { message } = await store.admit(byAda('m1'), 'c')
+      const { message } = await store.admit(sketchMessage('m1'), 'c')
       const staleTurn = await leaseOnlyTurn(store)
       const notices: unknown[] = []
       store.listen(`message:${message}`, notice => notices.push(notice))
-      await store.admit(editOf('e1', 'better'), 'c')
+      await store.admit(sketchEdit('e1', 'better'), 'c')
       expect(notices).toEqual([{ kind: 'edited' }])
       expect((await store.count()).messages).toMatchObject({ received: 1, working: 0, ignored: 1 })
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ message, attempt: 1, crashes: 0, revision: 1 })
-      expect(words(turn)).toEqual(['better'])
+      expect(listTexts(turn)).toEqual(['better'])
       await expect(store.commit(staleTurn, sketchAnswer(staleTurn, 'late', ['x']))).rejects.toThrow(LeaseLost)
       await expect(store.renew(staleTurn, 9)).rejects.toThrow(LeaseLost)
       await store.commit(turn, sketchAnswer(turn, 'in time', ['x']))
@@ -96,16 +103,16 @@ function describeEdits(openStore: OpenStore): void {
     }),
   )
   test(
-    'an edit of an answered message is a separate message, whose text may change again',
+    'an edit of an answered message is a new message, whose text a later edit replaces',
     withStore(openStore, async ({ store }) => {
-      await store.admit(byAda('m1'), 'c')
+      await store.admit(sketchMessage('m1'), 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'done'))
-      await store.admit(editOf('e1', 'better'), 'c')
-      await store.admit(editOf('e2', 'best'), 'c')
+      await store.admit(sketchEdit('e1', 'better'), 'c')
+      await store.admit(sketchEdit('e2', 'best'), 'c')
       const edit = await leaseOnlyTurn(store)
       expect(edit.content).toMatchObject({ id: 'e1', kind: 'edit', in_reply_to: 'note' })
-      expect(words(edit)).toEqual(['best'])
+      expect(listTexts(edit)).toEqual(['best'])
       await store.commit(edit, sayNothing())
       expect(await leaseTurns(store)).toEqual([])
     }),
@@ -113,21 +120,24 @@ function describeEdits(openStore: OpenStore): void {
   test(
     'an edit removes the former text from the conversation, the records and the visible bytes',
     withStore(openStore, async ({ store }) => {
-      const [oldBlob, newBlob] = [blobOf('old'), blobOf('fresh')]
-      const first = byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } })
+      const [oldBlob, newBlob] = [createBlob('old'), createBlob('fresh')]
+      const first = sketchMessage('m1', { blobs: [oldBlob], message: { parts: [createFilePart(oldBlob)] } })
       const { message } = await store.admit(first, 'c')
       const turn = await leaseOnlyTurn(store)
       await store.commit(turn, sketchAnswer(turn, 'done'))
-      await store.admit(editOf('e1', 'better'), 'c')
+      await store.admit(sketchEdit('e1', 'better'), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
-      await store.admit(byAda('by others', {}, 'other'), 'c')
+      await store.admit(sketchMessage('by others', {}, 'other'), 'c')
       await store.commit(await leaseOnlyTurn(store), sayNothing())
-      await store.admit(editOf('e2', 'best', { blobs: [newBlob], message: { parts: [fileOf(newBlob)] } }), 'c')
+      await store.admit(
+        sketchEdit('e2', 'best', { blobs: [newBlob], message: { parts: [createFilePart(newBlob)] } }),
+        'c',
+      )
       await store.commit(await leaseOnlyTurn(store), sayNothing())
-      const { message: next } = await store.admit(byAda('m2', {}, 'next'), 'c')
+      const { message: next } = await store.admit(sketchMessage('m2', {}, 'next'), 'c')
       const history = await store.readHistory({ thread: turn.thread, beforeMessage: next, head: 9, tail: 9 })
       expect(history.map(({ nativeId, parts }) => [nativeId, parts[0]])).toMatchObject([
-        ['m1', fileOf(newBlob)],
+        ['m1', createFilePart(newBlob)],
         [expect.anything(), { content: 'done' }],
         ['by others', { content: 'words of by others' }],
       ])
@@ -145,11 +155,11 @@ function describeEdits(openStore: OpenStore): void {
   test(
     'a message keeps its first bytes for replays if its edit precedes its answer',
     withStore(openStore, async ({ store }) => {
-      const { message } = await store.admit(byAda('m1'), 'c')
-      await store.admit(editOf('e1', 'better'), 'c')
+      const { message } = await store.admit(sketchMessage('m1'), 'c')
+      await store.admit(sketchEdit('e1', 'better'), 'c')
       expect((await leaseOnlyTurn(store)).content.raw).toMatchObject({ id: 'e1' })
       expect(new TextDecoder().decode((await store.findArrival(message))?.raw)).toContain('"m1"')
-      await forget(store)
+      await withdrawPost(store)
       expect((await store.findArrival(message))?.raw).toBeUndefined()
       expect((await store.findMessage('m1'))?.message.raw).toBeUndefined()
     }),
@@ -157,31 +167,31 @@ function describeEdits(openStore: OpenStore): void {
   test(
     'nobody can edit another author’s text, and an edit that the agent does not get changes nothing',
     withStore(openStore, async ({ store }) => {
-      await store.admit(byAda('m1'), 'c')
-      await store.admit({ ...editOf('forged', 'evil'), authorship: { author: 'mallory', object: 'note' } }, 'c')
-      await store.admit(editOf('kept', 'to everybody', { disposition: 'keep' }), 'c')
-      await store.admit({ ...editOf('other agent', 'elsewhere'), agent: 'help' }, 'c')
+      await store.admit(sketchMessage('m1'), 'c')
+      await store.admit({ ...sketchEdit('forged', 'evil'), authorship: { author: 'mallory', object: 'note' } }, 'c')
+      await store.admit(sketchEdit('kept', 'to everybody', { disposition: 'keep' }), 'c')
+      await store.admit({ ...sketchEdit('other agent', 'elsewhere'), agent: 'help' }, 'c')
       const turn = (await leaseTurns(store)).find(({ content }) => content.id === 'm1')
-      expect(turn && words(turn)).toEqual(['words of m1'])
+      expect(turn && listTexts(turn)).toEqual(['words of m1'])
     }),
   )
   test(
     'a flood of edits interrupts a limited number of runs, and the last edit follows the answer',
     withStore(openStore, async ({ store }) => {
-      await store.admit(byAda('m1'), 'c')
+      await store.admit(sketchMessage('m1'), 'c')
       const runs: Turn[] = []
       for (let index = 0; index < 50; index += 1) {
         runs.push(...(await leaseTurns(store)))
-        await store.admit(editOf(`e${index}`, `words ${index}`), 'c')
+        await store.admit(sketchEdit(`e${index}`, `words ${index}`), 'c')
       }
-      expect(runs.map(words)).toEqual([
+      expect(runs.map(listTexts)).toEqual([
         ['words of m1'],
         ...Array.from({ length: maxAborts }, (_, index) => [`words ${index}`]),
       ])
       const lastRun = runs.at(-1)
       if (lastRun) await store.commit(lastRun, sketchAnswer(lastRun, 'at last'))
       const edit = await leaseOnlyTurn(store)
-      expect([edit.content.kind, words(edit)]).toEqual(['edit', ['words 49']])
+      expect([edit.content.kind, listTexts(edit)]).toEqual(['edit', ['words 49']])
       await store.commit(edit, sayNothing())
       expect(await leaseTurns(store)).toEqual([])
     }),
@@ -189,26 +199,26 @@ function describeEdits(openStore: OpenStore): void {
   test(
     'the store deletes bytes that only the old text named',
     withStore(openStore, async ({ store }) => {
-      const [oldBlob, newBlob] = [blobOf('old'), blobOf('new')]
-      await store.admit(byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } }), 'c')
-      await store.admit(editOf('e1', '', { blobs: [newBlob], message: { parts: [fileOf(newBlob)] } }), 'c')
+      const [oldBlob, newBlob] = [createBlob('old'), createBlob('new')]
+      await store.admit(sketchMessage('m1', { blobs: [oldBlob], message: { parts: [createFilePart(oldBlob)] } }), 'c')
+      await store.admit(sketchEdit('e1', '', { blobs: [newBlob], message: { parts: [createFilePart(newBlob)] } }), 'c')
       expect([await store.findBlob(oldBlob.digest), await store.findBlob(newBlob.digest)]).toMatchObject([
         undefined,
         newBlob,
       ])
-      await forget(store)
+      await withdrawPost(store)
       expect(await store.findBlob(newBlob.digest)).toBeUndefined()
     }),
   )
   test(
     'files of an answer to the old text stay',
     withStore(openStore, async ({ store }) => {
-      const [oldBlob, picture] = [blobOf('old'), blobOf('picture')]
-      await store.admit(byAda('m1', { blobs: [oldBlob], message: { parts: [fileOf(oldBlob)] } }), 'c')
+      const [oldBlob, picture] = [createBlob('old'), createBlob('picture')]
+      await store.admit(sketchMessage('m1', { blobs: [oldBlob], message: { parts: [createFilePart(oldBlob)] } }), 'c')
       const turn = await leaseOnlyTurn(store)
-      const response = { ...sketchResponse(turn, '', 'working'), parts: [fileOf(picture)] }
+      const response = { ...sketchResponse(turn, '', 'working'), parts: [createFilePart(picture)] }
       await store.storeInterimAnswer(turn, { response, blobs: [picture], deliveries: [] })
-      await store.admit(editOf('e1', 'new'), 'c')
+      await store.admit(sketchEdit('e1', 'new'), 'c')
       expect(await store.findBlob(oldBlob.digest)).toBeUndefined()
       expect(await store.findBlob(picture.digest)).toMatchObject(picture)
     }),
@@ -218,7 +228,7 @@ function describeEdits(openStore: OpenStore): void {
 const lane = { mode: 'merge' } as const
 
 async function mergeThree(store: Store): Promise<Turn> {
-  for (const id of ['m1', 'm2', 'm3']) await store.admit(byAda(id, { queueMode: lane }, id), 'c')
+  for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchMessage(id, { queueMode: lane }, id), 'c')
   return leaseOnlyTurn(store)
 }
 
@@ -227,9 +237,9 @@ function describeMergedEdits(openStore: OpenStore): void {
     'an edit of one message in a merged turn brings all its messages again',
     withStore(openStore, async ({ store }) => {
       const staleTurn = await mergeThree(store)
-      await store.admit(editOf('e1', 'better', { queueMode: lane }, 'm1'), 'c')
+      await store.admit(sketchEdit('e1', 'better', { queueMode: lane }, 'm1'), 'c')
       const turn = await leaseOnlyTurn(store)
-      expect(words(turn)).toEqual(['better', 'words of m2', 'words of m3'])
+      expect(listTexts(turn)).toEqual(['better', 'words of m2', 'words of m3'])
       expect(turn).toMatchObject({ message: staleTurn.message, merged: staleTurn.merged, revision: 1 })
       await expect(store.commit(staleTurn, sayNothing())).rejects.toThrow(LeaseLost)
       await store.commit(turn, sayNothing())
@@ -244,11 +254,11 @@ function describeMergedEdits(openStore: OpenStore): void {
     async (_where, object, isAnswered) => {
       await withStore(openStore, async ({ store }) => {
         await mergeThree(store)
-        await store.admit(editOf('e2', 'secret', { queueMode: lane, audience: 'direct' }, object), 'c')
+        await store.admit(sketchEdit('e2', 'secret', { queueMode: lane, audience: 'direct' }, object), 'c')
         const textsByTurn: (readonly string[])[] = []
         for (let count = 0; count < 3; count += 1) {
           const turn = await leaseOnlyTurn(store)
-          textsByTurn.push(words(turn))
+          textsByTurn.push(listTexts(turn))
           await store.commit(turn, sayNothing())
         }
         expect(textsByTurn).toEqual(isAnswered)
@@ -264,9 +274,9 @@ function describeMergedEdits(openStore: OpenStore): void {
     async (_which, object, remainingWords) => {
       await withStore(openStore, async ({ store }) => {
         const staleTurn = await mergeThree(store)
-        await forget(store, object)
+        await withdrawPost(store, object)
         const turn = await leaseOnlyTurn(store)
-        expect(words(turn)).toEqual(remainingWords)
+        expect(listTexts(turn)).toEqual(remainingWords)
         await expect(store.commit(staleTurn, sketchAnswer(staleTurn, 'late'))).rejects.toThrow(LeaseLost)
         await store.commit(turn, sketchAnswer(turn, 'in time'))
         expect((await store.count()).messages).toMatchObject({ failed: 1, answered: 2, working: 0, received: 0 })
@@ -280,10 +290,10 @@ function describeDeletes(openStore: OpenStore): void {
   test(
     'an agent never gets a waiting message or its edits after its withdrawal',
     withStore(openStore, async ({ store }) => {
-      await store.admit(byAda('m1'), 'c')
-      await store.admit(editOf('e1', 'better'), 'c')
-      await store.admit(byAda('m2', {}, 'other'), 'c')
-      await forget(store)
+      await store.admit(sketchMessage('m1'), 'c')
+      await store.admit(sketchEdit('e1', 'better'), 'c')
+      await store.admit(sketchMessage('m2', {}, 'other'), 'c')
+      await withdrawPost(store)
       expect(messageIdsOf(await leaseTurns(store))).toEqual(['m2'])
       expect(JSON.stringify([await store.findMessage('m1'), await store.findMessage('e1')])).not.toContain('better')
     }),

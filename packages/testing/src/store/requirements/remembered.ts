@@ -55,7 +55,7 @@ async function decide({ store, now }: StoreUnderTest, sketch: Sketch, remember?:
   return { turn, resolution }
 }
 
-const listAll = (store: Store) => store.listRemembered({ agent: 'echo', limit: 100 })
+const listAll = (store: Store) => store.listRememberedDecisions({ agent: 'echo', limit: 100 })
 const ofPerson = (name: string) => [formatDeciderKey('a2a', `@${name}@peer.test`)]
 
 export function rememberedContract(openStore: OpenStore): void {
@@ -81,11 +81,11 @@ export function rememberedContract(openStore: OpenStore): void {
           given_at: new Date(now()).toISOString(),
           expires_at: new Date(now() + days * dayMs).toISOString(),
         })
-        expect(await store.findRemembered({ agent: 'echo', id: rememberedDecision?.id ?? '' })).toMatchObject({
+        expect(await store.findRememberedDecision({ agent: 'echo', id: rememberedDecision?.id ?? '' })).toMatchObject({
           requirement: 'd2',
         })
         if (resolution.outcome !== 'resolved') throw new Error('it was not decided')
-        expect(await store.findRememberedOf(resolution.requirement)).toMatchObject({ requirement: 'd2' })
+        expect(await store.findDecisionOfRequirement(resolution.requirement)).toMatchObject({ requirement: 'd2' })
         const lateDecision = {
           digest: requirementDigestOf('d2'),
           kind: 'consent_required',
@@ -102,7 +102,7 @@ export function rememberedContract(openStore: OpenStore): void {
         const second = await decide(storeSetup, { id: 'd2' }, 'always')
         const findOf = ({ resolution }: typeof first) => {
           if (resolution.outcome !== 'resolved') throw new Error('it was not decided')
-          return storeSetup.store.findRememberedOf(resolution.requirement)
+          return storeSetup.store.findDecisionOfRequirement(resolution.requirement)
         }
         expect(await findOf(first)).toBeUndefined()
         expect(await findOf(second)).toMatchObject({ requirement: 'd2' })
@@ -125,11 +125,11 @@ export function rememberedContract(openStore: OpenStore): void {
           approver: 'operator',
           subject: JSON.stringify(['https://peer.test', 'ada']),
         })
-        const page = await store.listRemembered({ agent: 'echo', limit: 2, after: listedDecisions[1]?.number })
+        const page = await store.listRememberedDecisions({ agent: 'echo', limit: 2, after: listedDecisions[1]?.number })
         expect(page.map(({ requirement }) => requirement)).toEqual(['d4', 'd3'])
-        const bobs = await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 9 })
+        const bobs = await store.listRememberedDecisions({ agent: 'echo', deciderKeys: ofPerson('bob'), limit: 9 })
         expect(bobs.map(({ requirement }) => requirement)).toEqual(['d5'])
-        expect(await store.listRemembered({ agent: 'other', limit: 9 })).toEqual([])
+        expect(await store.listRememberedDecisions({ agent: 'other', limit: 9 })).toEqual([])
       }),
     )
     test(
@@ -139,17 +139,17 @@ export function rememberedContract(openStore: OpenStore): void {
         await decide(storeSetup, { id: 'd1' }, 'always')
         const { resolution } = await decide(storeSetup, { id: 'd2', tool: 'burn' }, 'always')
         const [burn] = await listAll(store)
-        expect(await store.revokeRemembered({ agent: 'other', id: burn?.id ?? '' })).toBe(false)
-        expect(await store.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(true)
-        expect(await store.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(false)
+        expect(await store.revokeRememberedDecision({ agent: 'other', id: burn?.id ?? '' })).toBe(false)
+        expect(await store.revokeRememberedDecision({ agent: 'echo', id: burn?.id ?? '' })).toBe(true)
+        expect(await store.revokeRememberedDecision({ agent: 'echo', id: burn?.id ?? '' })).toBe(false)
         if (resolution.outcome !== 'resolved') throw new Error('it was not decided')
-        expect(await store.findRememberedOf(resolution.requirement)).toBeUndefined()
+        expect(await store.findDecisionOfRequirement(resolution.requirement)).toBeUndefined()
         advance(days * dayMs - 1)
         const [remainingDecision] = await listAll(store)
         expect(remainingDecision).toMatchObject({ requirement: 'd1' })
         advance(1)
         expect(await listAll(store)).toEqual([])
-        expect(await store.findRemembered({ agent: 'echo', id: remainingDecision?.id ?? '' })).toBeUndefined()
+        expect(await store.findRememberedDecision({ agent: 'echo', id: remainingDecision?.id ?? '' })).toBeUndefined()
       }),
     )
     test(
@@ -159,9 +159,15 @@ export function rememberedContract(openStore: OpenStore): void {
         await decide(storeSetup, { id: 'bobs', person: 'bob' }, 'always')
         for (let n = 0; n <= maxRememberedDecisions; n += 1)
           await decide(storeSetup, { id: `d${n}`, tool: `tool${n}` }, 'always')
-        const ownDecisions = await store.listRemembered({ agent: 'echo', persons: ofPerson('ada'), limit: 100 })
+        const ownDecisions = await store.listRememberedDecisions({
+          agent: 'echo',
+          deciderKeys: ofPerson('ada'),
+          limit: 100,
+        })
         expect([ownDecisions.length, ownDecisions.at(-1)?.tool]).toEqual([maxRememberedDecisions, 'tool1'])
-        expect(await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 100 })).toHaveLength(1)
+        expect(
+          await store.listRememberedDecisions({ agent: 'echo', deciderKeys: ofPerson('bob'), limit: 100 }),
+        ).toHaveLength(1)
       }),
     )
     test(

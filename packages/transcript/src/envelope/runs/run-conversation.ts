@@ -20,21 +20,25 @@ export interface ConversationRequest {
   readonly single_turn: boolean
 }
 
-/** Runs another runtime's loop. The result `null` leaves the conversation to the built-in loop. */
+/** Runs another runtime's loop. The results `null` and `undefined` leave the conversation to the built-in loop. */
 type ForeignRunner = (request: ConversationRequest) => Promise<unknown>
 type BuiltInRunner = (request: ConversationRequest) => Promise<ConversationResult>
 
 /**
- * Runs a conversation with the given runner. An unusable foreign result becomes a result that reports it, with the given messages, instead of an
- * exception. @throws Rejection for invalid messages in the request; the runner's error
+ * Runs a conversation with the foreign runner, or else with the built-in runner. An unusable foreign result causes no exception. The result then
+ * reports the reason and contains the messages of the request.
+ * @throws Rejection for invalid messages in the request; the runner's error
  */
 export async function runConversation(
   request: Omit<ConversationRequest, 'messages'> & { readonly messages: readonly unknown[] },
-  { foreign, builtIn }: { readonly foreign?: ForeignRunner | undefined; readonly builtIn: BuiltInRunner },
+  {
+    foreign: foreignRunner,
+    builtIn: builtInRunner,
+  }: { readonly foreign?: ForeignRunner | undefined; readonly builtIn: BuiltInRunner },
 ): Promise<ConversationResult> {
   const normalizedRequest = { ...request, messages: normalizeEnvelopes(request.messages) }
-  const result = (await foreign?.(normalizedRequest)) ?? null
-  if (result === null) return normalizeConversationResult(await builtIn(normalizedRequest))
+  const result = (await foreignRunner?.(normalizedRequest)) ?? null
+  if (result === null) return normalizeConversationResult(await builtInRunner(normalizedRequest))
   return readForeignResult(normalizedRequest.messages, result)
 }
 
@@ -65,7 +69,7 @@ export function reportConversation(result: ConversationResult) {
     version: 1,
     tool_audit_events: executedTools.map(auditTool),
     tool_observability: executedTools.map(observeTool),
-    run_outcome: writeOutcome(result),
+    run_outcome: describeOutcome(result),
     ...(typeof usage === 'object' && usage !== null && !Array.isArray(usage) && { usage: usage as JsonMap }),
   }
 }
@@ -82,9 +86,10 @@ function readExecutedTool(execution: ToolExecutionResult, index: number): Execut
   }
 }
 
-function writeOutcome({ status: ownStatus, completed: ownCompleted, error, warning }: ConversationResult) {
-  const completed = error === undefined && ownCompleted !== false
-  const status = typeof ownStatus === 'string' && ownStatus !== '' ? ownStatus : completed ? 'completed' : 'failed'
+function describeOutcome({ status: reportedStatus, completed: reportedCompleted, error, warning }: ConversationResult) {
+  const completed = error === undefined && reportedCompleted !== false
+  const status =
+    typeof reportedStatus === 'string' && reportedStatus !== '' ? reportedStatus : completed ? 'completed' : 'failed'
   const reason = error ?? warning
   return {
     schema: runOutcomeSchema,
@@ -128,7 +133,7 @@ export function normalizeConversationResult(value: unknown): ConversationResult 
   }
 }
 
-/** Builds the result for callers if a runner's result is unusable. It has the messages as given, no answer, and the reason. */
+/** Builds the result for callers if a runner's result is unusable. It contains the messages of the request and the reason, but no answer. */
 export function buildFailedResult(messages: readonly unknown[], reason: string): ConversationResult {
   return {
     messages: messages.map(message => normalizeEnvelope(message)),

@@ -2,10 +2,9 @@
 
 import { z } from 'zod'
 
-/** The part of a person's other conversations that an agent may know in this one. */
+// The comments on `share` and `mail` explain these modes.
 const sharedHistoryModes = ['none', 'history', 'history+state'] as const
 
-/** The answers that are also mailed to a person who has linked a mailbox and asked elsewhere. */
 const mailCopyModes = ['none', 'decided', 'all'] as const
 
 /** The key `people` of an agent's configuration. */
@@ -14,7 +13,7 @@ export const agentPeopleShape = {
     .strictObject({
       /** True if people who write to the agent may link a second address. */
       link: z.boolean().default(false),
-      /** The part of a person's other conversations that the agent gets: nothing, their history, or history and state. */
+      /** The part of a person's conversations under other addresses that the agent gets: nothing, their history, or history and state. */
       share: z.enum(sharedHistoryModes).default('none'),
       /** The answers that also go to a linked mailbox: none, those after an operator's decision, or all. */
       mail: z.enum(mailCopyModes).default('none'),

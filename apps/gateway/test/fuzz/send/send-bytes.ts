@@ -4,20 +4,23 @@ import { connect } from 'node:net'
 interface ByteExchange {
   readonly port: number
   readonly bytes: Buffer
-  /** True if the client waits for a first line before it sends anything. */
+  /** True if the client sends only after the server's greeting. */
   readonly waitsForGreeting?: boolean
-  /** True if the client ends its side at once. `later` means after a while, in which an honest exchange ends by itself. */
+  /**
+   * True if the client ends its side at once. With `later`, it ends its side after a while, because an honest server has closed the connection by
+   * then.
+   */
   readonly ends: boolean | 'later'
   /** Returns true once enough has been read. */
-  isEnough(receivedBytes: Buffer): boolean
+  isComplete(receivedBytes: Buffer): boolean
   readonly signal: AbortSignal
 }
 
-const laterMs = 2_000
-const mostBytes = 256 * 1024
+const endDelayMs = 2_000
+const maxAnswerBytes = 256 * 1024
 
 /** Sends the bytes on a connection of its own. Returns the answer until it was enough or the server closed the connection. */
-export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signal }: ByteExchange): Promise<Buffer> {
+export function sendBytes({ port, bytes, waitsForGreeting, ends, isComplete, signal }: ByteExchange): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     const chunks: Buffer[] = []
@@ -25,7 +28,7 @@ export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signa
     const writeBytes = () => {
       socket.write(bytes)
       if (ends === true) socket.end()
-      if (ends === 'later') setTimeout(() => socket.end(), laterMs)
+      if (ends === 'later') setTimeout(() => socket.end(), endDelayMs)
     }
     const finish = () => {
       socket.destroy()
@@ -36,7 +39,7 @@ export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signa
       if (waitsForGreeting && size === 0) writeBytes()
       size += chunk.length
       chunks.push(chunk)
-      if (size > mostBytes || isEnough(Buffer.concat(chunks))) finish()
+      if (size > maxAnswerBytes || isComplete(Buffer.concat(chunks))) finish()
     })
     // The server may reset a connection that it refused before it read everything.
     socket.on('error', finish)

@@ -13,44 +13,48 @@ import { listStartContenders, packagedName } from './contenders.ts'
 interface StartLine extends StartMeasurement, Partial<Aim> {
   readonly name: string
   readonly note: string
-  /** The start time of the line that it is compared with, divided by its own. */
+  /** The start time of the reference line, divided by the start time of this line. */
   readonly ratio: number
-  /** The same ratio for the CPU time. */
+  /** The CPU time of the reference line, divided by the CPU time of this line. */
   readonly cpuRatio: number
-  /** The start time of the line that it is compared with, ms. */
+  /** The start time of the reference line, ms. */
   readonly referenceMs: number
 }
 
 /** Starts the programs in turn. The first round does not count, because it fills the compile cache. */
 export async function measureStarts(
   rounds: number,
-  progress: (text: string) => void,
+  reportProgress: (text: string) => void,
   earlier: EarlierTree | undefined,
 ): Promise<readonly StartLine[]> {
   const starters = listStartContenders(earlier)
-  const measurements = await measureInterleaved(starters, { title: 'start', rounds, progress }, ({ start }) => start())
+  const measurements = await measureInterleaved(
+    starters,
+    { title: 'start', rounds, progress: reportProgress },
+    ({ start }) => start(),
+  )
   return starters.map(({ name, note, row, aim, referenceName = starters[0]?.name }, index) => {
     const baselineIndex = starters.findIndex(starter => starter.name === referenceName)
-    const [launched = [], baseline = []] = [measurements[index], measurements[baselineIndex]]
+    const [ownMeasurements = [], baseline = []] = [measurements[index], measurements[baselineIndex]]
     return {
       name,
       note,
       ...(row && { row }),
       ...(aim && { aim }),
-      startMs: median(launched.map(({ startMs }) => startMs)),
-      cpuMs: median(launched.map(({ cpuMs }) => cpuMs)),
-      rssBytes: median(launched.map(({ rssBytes }) => rssBytes)),
-      ratio: medianRatio(baseline, launched, ({ startMs }) => startMs),
-      cpuRatio: medianRatio(baseline, launched, ({ cpuMs }) => cpuMs),
+      startMs: median(ownMeasurements.map(({ startMs }) => startMs)),
+      cpuMs: median(ownMeasurements.map(({ cpuMs }) => cpuMs)),
+      rssBytes: median(ownMeasurements.map(({ rssBytes }) => rssBytes)),
+      ratio: medianRatio(baseline, ownMeasurements, ({ startMs }) => startMs),
+      cpuRatio: medianRatio(baseline, ownMeasurements, ({ cpuMs }) => cpuMs),
       referenceMs: median(baseline.map(({ startMs }) => startMs)),
     }
   })
 }
 
-const headings = ['start', 'to listening, ms', 'reference', 'reference ÷ it', 'CPU ms', 'reference ÷ it', 'RSS MB']
+const headings = ['start', 'to listening, ms', 'reference', 'reference ÷ this', 'CPU ms', 'reference ÷ this', 'RSS MB']
 
 export function formatStarts(lines: readonly StartLine[]): string {
-  const rows = lines.map(({ name, startMs, referenceMs, ratio, cpuMs, cpuRatio, rssBytes }, index) => [
+  const tableRows = lines.map(({ name, startMs, referenceMs, ratio, cpuMs, cpuRatio, rssBytes }, index) => [
     name,
     startMs.toFixed(0),
     index === 0 ? '' : referenceMs.toFixed(0),
@@ -60,7 +64,7 @@ export function formatStarts(lines: readonly StartLine[]): string {
     (rssBytes / 1e6).toFixed(0),
   ])
   const notes = lines.map(({ name, note }) => `  ${name}: ${note}`)
-  return [formatColumns([headings, ...rows], 1), '', aims, ...notes].join('\n')
+  return [formatColumns([headings, ...tableRows], 1), '', aimsLine, ...notes].join('\n')
 }
 
 /** Lists the figures of starts that have an aim: the ratio to the reference server, and the memory of the package. */
@@ -72,4 +76,4 @@ export function listStartAims(lines: readonly StartLine[]) {
     : figuresWithAim
 }
 
-const aims = `Aims: "${packagedName}" takes ${formatBound(rows.start.aim)} times the reference server’s time to listen, and then ${formatBound(rows.startMemory.aim)} MB.`
+const aimsLine = `Aims: "${packagedName}" takes ${formatBound(rows.start.aim)} times the reference server’s time to listen, and then ${formatBound(rows.startMemory.aim)} MB.`

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import type { MailListenConfig } from '../config/servers.ts'
 
 /**
- * Opens the configured port, or the socket in the file system (port 0).
+ * Opens the configured port, or the Unix socket at `path`, whose port in the result is 0.
  * @throws Error of the system
  */
 export async function openListenSocket(server: Server, config: MailListenConfig) {

@@ -1,4 +1,4 @@
-// Provides the actions of ann on her Fedify server.
+// Performs the actions of the test account `ann` on its Fedify server.
 import { randomUUID } from 'node:crypto'
 import type { Activity, Actor } from '@fedify/vocab'
 import { Create, isActor, Mention, Note, PUBLIC_COLLECTION } from '@fedify/vocab'
@@ -28,8 +28,8 @@ export async function findAgent({ fedify }: FedifyExam): Promise<Actor> {
 }
 
 /** Delivers an activity to the agent's inbox. Fedify throws at every status except 2xx. */
-export async function deliver(setup: FedifyExam, activity: Activity): Promise<void> {
-  await setup.fedify.context.sendActivity({ identifier: ann }, await findAgent(setup), activity)
+export async function deliver(exam: FedifyExam, activity: Activity): Promise<void> {
+  await exam.fedify.context.sendActivity({ identifier: ann }, await findAgent(exam), activity)
 }
 
 /** Returns an id for a new object of ann's. */
@@ -40,15 +40,15 @@ interface NoteOptions {
   readonly isPrivate?: boolean
 }
 
-/** Makes ann mention the agent in a note, which those who may read it can fetch. */
+/** Makes ann mention the agent in a note. Everybody who may read the note can fetch it. */
 export async function mentionAgent(
-  setup: FedifyExam,
+  exam: FedifyExam,
   content: string,
   { replyTo = null, isPrivate = false }: NoteOptions = {},
 ): Promise<Note> {
-  const { fedify } = setup
-  const agent = await findAgent(setup)
-  const id = newId(setup, 'notes')
+  const { fedify } = exam
+  const agent = await findAgent(exam)
+  const id = newId(exam, 'notes')
   const audience = isPrivate ? { to: agent.id } : { to: PUBLIC_COLLECTION, cc: agent.id }
   const note = new Note({
     id,
@@ -60,12 +60,12 @@ export async function mentionAgent(
     ...audience,
   })
   fedify.notes.set(id.pathname.split('/').at(-1) ?? '', note)
-  await deliver(setup, new Create({ id: new URL('#create', id), actor: fedify.actor, object: note, ...audience }))
+  await deliver(exam, new Create({ id: new URL('#create', id), actor: fedify.actor, object: note, ...audience }))
   return note
 }
 
-/** Finds the note that the agent posted in reply to another one, as it arrived with a good signature. */
-export function findAnswerBelow({ fedify }: FedifyExam, { id }: Note): Promise<Note> {
+/** Waits for the agent's reply to a note. Fedify has already checked the signature of the reply. */
+export function awaitReply({ fedify }: FedifyExam, { id }: Note): Promise<Note> {
   return waitUntil('the answer has come', async () => {
     for (const activity of fedify.received.filter(activity => activity instanceof Create)) {
       const object = await activity.getObject(fedify.context)
@@ -75,12 +75,16 @@ export function findAnswerBelow({ fedify }: FedifyExam, { id }: Note): Promise<N
   })
 }
 
-export async function mentionAnswered(setup: FedifyExam, content: string, options?: NoteOptions): Promise<Note> {
-  return findAnswerBelow(setup, await mentionAgent(setup, content, options))
+export async function mentionAgentAndAwaitAnswer(
+  exam: FedifyExam,
+  content: string,
+  options?: NoteOptions,
+): Promise<Note> {
+  return awaitReply(exam, await mentionAgent(exam, content, options))
 }
 
-/** Finds the latest activity of a kind. */
-export function findReceived<Kind extends Activity>(
+/** Waits for an activity of a kind, and returns the latest. */
+export function awaitActivity<Kind extends Activity>(
   { fedify }: FedifyExam,
   kind: abstract new (...values: never[]) => Kind,
 ): Promise<Kind> {
@@ -89,8 +93,8 @@ export function findReceived<Kind extends Activity>(
   )
 }
 
-/** Finds the operator's record of ann's note or activity. */
-export function findRecord({ gateway }: FedifyExam, id: URL | null): Promise<MessageRecord> {
+/** Waits for the operator's record of ann's note or activity. */
+export function awaitRecord({ gateway }: FedifyExam, id: URL | null): Promise<MessageRecord> {
   return waitUntil('the operator sees the message', async () =>
     (await gateway.messages()).find(({ message }) => id && message.id.startsWith(id.href)),
   )

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { deriveSpanId, deriveTraceId, formatTraceparent, parseTraceparent } from './open-telemetry.ts'
 
-test('a message always has the same trace id, in every process', () => {
+test('the trace id and the span ids of a message derive from its id alone', () => {
   expect(deriveTraceId('0123456789abcdef')).toMatch(/^[0-9a-f]{32}$/)
   expect(deriveTraceId('0123456789abcdef')).toBe(deriveTraceId('0123456789abcdef'))
   expect(deriveTraceId('0123456789abcdee')).not.toBe(deriveTraceId('0123456789abcdef'))

@@ -8,9 +8,9 @@ const root = resolve(import.meta.dirname, '../../../..')
 const resolveFromRoot = (path: string) => join(root, path)
 
 /** The files that contain the types of `postern`, keyed by the specifier with which a module imports them. */
-export type TypeEntries = Readonly<Record<'postern' | 'postern/testing', string>>
+export type TypeFiles = Readonly<Record<'postern' | 'postern/testing', string>>
 
-const sourceEntries: TypeEntries = {
+const sourceTypeFiles: TypeFiles = {
   postern: resolveFromRoot('apps/gateway/src/index.ts'),
   'postern/testing': resolveFromRoot('apps/gateway/src/testing/index.ts'),
 }
@@ -19,17 +19,18 @@ const sourceEntries: TypeEntries = {
  * Returns the compiler's messages about modules that import `postern`, as `example-<index>.ts`. Messages about the sources themselves are omitted,
  * because `npm run types` reports them.
  */
-export function findTypeFaults(modules: readonly string[], entries = sourceEntries): readonly string[] {
+export function listTypeErrors(modules: readonly string[], typeFiles = sourceTypeFiles): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), 'postern-examples-'))
   try {
     symlinkSync(resolveFromRoot('node_modules'), join(folder, 'node_modules'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     for (const [index, code] of modules.entries()) writeFileSync(join(folder, `example-${index}.ts`), code)
     const compilerOptions = {
-      paths: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, [file]])),
+      paths: Object.fromEntries(Object.entries(typeFiles).map(([name, file]) => [name, [file]])),
       typeRoots: [resolveFromRoot('node_modules/@types')],
       types: ['node'],
-      ...{ noUnusedLocals: false, noUnusedParameters: false },
+      noUnusedLocals: false,
+      noUnusedParameters: false,
     }
     const config = { extends: resolveFromRoot('tsconfig.base.json'), compilerOptions, include: ['*.ts'] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))

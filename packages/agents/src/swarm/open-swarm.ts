@@ -10,7 +10,7 @@ import type { AgentOpenDeps, OpenedAgent } from '../kind/agent-kind.ts'
 import { openTools } from '../mcp/toolbox.ts'
 import { importModule } from '../modules/import-module.ts'
 import { openModelEndpoint } from '../openai/model-endpoint.ts'
-import { openDelimiters } from '../prompt/data-block.ts'
+import { createDelimiterFinder } from '../prompt/data-block.ts'
 import type { Toolbox } from '../tools/tools.ts'
 import { createSwarmKindAgent } from './agent.ts'
 import type { SwarmAgentConfig } from './config/config.ts'
@@ -46,7 +46,8 @@ async function openSwarmAgent(config: SwarmAgentConfig, deps: AgentOpenDeps, too
     stores,
     system,
     approvals: openApprovals({ name, records: stores.records, system }),
-    delimiterOf: await openDelimiters(stores, name),
+    delimiterOf: await createDelimiterFinder(stores, name),
+    // The rest of the deadline is for storing the answer.
     timeoutMs: Math.floor(parseDuration(config.deadline) * 0.9),
   })
 }
@@ -59,8 +60,8 @@ async function openMember(
 ): Promise<OpenedMember> {
   const settings = config.members[member]
   if (!settings || !isModelMember(settings)) return { tools: new Map() }
-  const key = `agents.${deps.name}.members.${member}`
-  const toolbox = await openTools(settings, key, deps)
+  const configPath = `agents.${deps.name}.members.${member}`
+  const toolbox = await openTools(settings, configPath, deps)
   toolboxes.push(toolbox)
   const model = settings.model ?? config.model
   return {
@@ -78,7 +79,7 @@ export interface ComputeDefinition {
   /** True if all conversations share one value. */
   readonly shared?: boolean | undefined
   /** Returns JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: whoever names the states knows what they hold
+  // biome-ignore lint/suspicious/noExplicitAny: the author of the module knows the types of the states
   compute(states: any): unknown
 }
 

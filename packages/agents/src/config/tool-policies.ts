@@ -2,40 +2,42 @@
 import { approvers, rememberScopes } from '@postern/message'
 import { z } from 'zod'
 
-const policySchema = z.enum(['direct', 'preview', 'forbidden'])
+/** The policies of a tool call, which `toolRuleSchema` explains. */
+const toolPolicySchema = z.enum(['direct', 'preview', 'forbidden'])
+
 /** One rule on the calls of a tool. */
 export const toolRuleSchema = z.strictObject({
-  /** JSON Schema of arguments: the first entry that they fit counts; default: all arguments fit. */
+  /** A JSON Schema of the arguments: the first rule whose schema they match applies; default: all arguments match. */
   when: z.record(z.string(), z.unknown()).optional(),
-  /** `direct`: the tool runs when the model calls it; `preview`: after somebody has allowed the call; `forbidden`: never. */
-  policy: policySchema,
+  /** The tool runs when the model calls it (`direct`), after somebody has approved the call (`preview`), or never (`forbidden`). */
+  policy: toolPolicySchema,
   /** The party that may allow a call: the sender of the message, or an operator. */
   approve: z.enum(approvers).default('sender'),
   /** A mailbox that gets mail when an operator must decide. */
   notify: z.email().optional(),
-  /** Hours for which a call waits to be allowed; default: `requirements.expires_after_hours`. */
+  /** The number of hours for which a call waits for approval; default: `requirements.expires_after_hours`. */
   expires_after_hours: z
     .number()
     .min(1 / 60)
     .max(30 * 24)
     .optional(),
-  /** Reach of a decision for later calls. */
+  /** The later calls to which a decision also applies. */
   remember: z.enum(['none', ...rememberScopes]).default('always'),
-  /** Days for which such a decision counts. */
+  /** The number of days for which a decision also applies to later calls. */
   remember_days: z.number().int().min(1).max(365).default(30),
 })
 
 /** The maximum number of rules of one tool. */
 const maxRules = 32
 
-/** The policies of tools by name; a tool without one runs at once. */
+/** The key `tool_policies` of an agent's configuration. */
 export const toolPolicyShape = {
-  /** Policies of tools, by name; default: all run at once. */
+  /** The policies of tools, by name; default: all tools run at once. */
   tool_policies: z
     .record(
       z.string(),
       z.union([
-        policySchema.transform(policy => toolRuleSchema.parse({ policy })),
+        toolPolicySchema.transform(policy => toolRuleSchema.parse({ policy })),
         toolRuleSchema,
         z.array(toolRuleSchema).min(1).max(maxRules),
       ]),

@@ -4,17 +4,17 @@ import type { A2aTestGateway } from '../setup/gateway.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 
 let gateway: A2aTestGateway
-let bob: string
-const steps: string[] = []
+let bobToken: string
+const storeCalls: string[] = []
 
-/** Returns the store with a log of its calls by name. The content of the results shows in the next calls. */
-function watchSteps(store: Store): Store {
+/** Returns the store with a log of its calls by name. If results differed, the next calls would differ too. */
+function watchCalls(store: Store): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
       const member = target[name]
       if (typeof member !== 'function' || name === 'listen' || name === 'refuse') return member
       return (...values: never[]) => {
-        steps.push(name)
+        storeCalls.push(name)
         return (member as (...values: never[]) => unknown).apply(target, values)
       }
     },
@@ -22,12 +22,12 @@ function watchSteps(store: Store): Store {
 }
 
 beforeAll(async () => {
-  gateway = await openA2aGateway({ watchStore: watchSteps, runsWorker: false })
-  bob = await gateway.issuer.sign({ sub: 'bob' })
+  gateway = await openA2aGateway({ watchStore: watchCalls, runsWorker: false })
+  bobToken = await gateway.issuer.sign({ sub: 'bob' })
 })
 afterAll(() => gateway.close())
 beforeEach(() => {
-  steps.length = 0
+  storeCalls.length = 0
 })
 
 const url = 'https://example.com/hook'
@@ -46,22 +46,22 @@ const operations = {
 } as const
 
 /**
- * Time cannot be tested on a machine that others use too. But both cases run the same steps: one look-up of a key that does not exist, of owner
- * and id together.
+ * Time cannot be tested on a machine that others use too. But both cases must make the same call of the store: one look-up by
+ * owner and id, which finds nothing.
  */
 test.each(Object.entries(operations))(
   '%s takes the same steps for another caller’s task as for an unknown one (A2A-T02)',
   async (name, params) => {
     const openTask = await gateway.sendText('x', {}, { configuration: { returnImmediately: true } })
     const { id } = openTask.body.result.task
-    const walk = async (task: string) => {
-      steps.length = 0
-      const { text } = await gateway.rpc(name, params(task), { token: bob })
-      return { text, steps: [...steps] }
+    const callAndLog = async (taskId: string) => {
+      storeCalls.length = 0
+      const { text } = await gateway.rpc(name, params(taskId), { token: bobToken })
+      return { text, steps: [...storeCalls] }
     }
-    const foreign = await walk(id)
-    expect(foreign.steps).toEqual(['findTask'])
-    expect(foreign).toEqual(await walk('01234567-89ab-7def-8123-456789abcdef'))
-    expect(foreign.text).toContain('TASK_NOT_FOUND')
+    const foreignResult = await callAndLog(id)
+    expect(foreignResult.steps).toEqual(['findTask'])
+    expect(foreignResult).toEqual(await callAndLog('01234567-89ab-7def-8123-456789abcdef'))
+    expect(foreignResult.text).toContain('TASK_NOT_FOUND')
   },
 )
