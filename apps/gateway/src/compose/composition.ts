@@ -143,7 +143,7 @@ export function startComposition(
     people,
     countUsage: meter.count,
     traceparentOf: telemetry?.traceparentOf,
-    noteStep: telemetry && ((turn, step) => telemetry.send(describeTurnStep(turn, step))),
+    onStepEnded: telemetry && ((turn, step) => telemetry.send(describeTurnStep(turn, step))),
     turnsOf: paused.turnsOf,
     turnsElsewhere: agent =>
       formerCompositions.reduce((sum, formerComposition) => sum + formerComposition.work.countTurns(agent), 0),

@@ -39,7 +39,7 @@ interface WorkDeps {
   readonly people: LinkDeps
   readonly countUsage: NonNullable<TurnContext['countUsage']>
   readonly traceparentOf: TurnContext['traceparentOf']
-  readonly noteStep: TurnContext['onStepEnded']
+  readonly onStepEnded: TurnContext['onStepEnded']
   /** The number of concurrent turns of the agents for which it differs from `slots.turnsPerAgent`. */
   readonly turnsOf: ReadonlyMap<string, number>
   /** Counts the turns of an agent that still run under an earlier configuration. */
@@ -94,7 +94,7 @@ function countTurnSlots({ agents }: Pick<Config, 'agents'>): number {
 const maxCrashes = 5
 
 export function startWork(gateway: WorkDeps): Work {
-  const { channels, requirements, people, countUsage, traceparentOf, noteStep } = gateway
+  const { channels, requirements, people, countUsage, traceparentOf, onStepEnded } = gateway
   // Work becomes due by the store's clock.
   const system = { ...gateway.system, now: gateway.store.now }
   const retry = readRetryPolicy(gateway.config)
@@ -109,7 +109,7 @@ export function startWork(gateway: WorkDeps): Work {
     countUsage,
     fetchFile: createFileFetcher(gateway.slices, system),
     ...(traceparentOf && { traceparentOf }),
-    ...(noteStep && { noteStep }),
+    ...(onStepEnded && { onStepEnded }),
   }
   const breaker = createBreaker(system)
   const hasAgent = (name: string) => gateway.agents.find(name) !== undefined
