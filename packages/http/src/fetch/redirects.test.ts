@@ -93,7 +93,7 @@ test.each([
   ['AP-36: http', 'http://b.test/', 'redirect changes the scheme'],
   ['AP-36: file', 'file:///etc/passwd', 'redirect changes the scheme'],
   ['AP-36: data', 'data:text/plain,x', 'redirect changes the scheme'],
-  ['credentials', 'https://a:b@b.test/', 'URL holds credentials'],
+  ['credentials', 'https://a:b@b.test/', 'URL contains credentials'],
   ['no URL', 'https://[', 'redirect leads to no URL'],
 ])('createGuardedFetch() refuses a redirect to %s', async (_, target, problem) => {
   const { b, fetch } = await openTwoHosts()

@@ -63,7 +63,7 @@ const refusedUrls: readonly (readonly [row: string, problem: string, urls: reado
   ],
   [
     'A2A-P06: credentials',
-    'URL holds credentials',
+    'URL contains credentials',
     ['https://user:pass@a.example/', 'https://user@a.example/', 'https://:pass@a.example/'],
   ],
   [
@@ -192,7 +192,7 @@ describe('checkFetchUrl() with allowPrivate', () => {
     ['http://desk.internal/', 'scheme is not https'],
     ['https://desk.internal:8443/', 'port is not 443'],
     ['https://a.desk.internal/', 'address is not public'],
-    ['https://user@desk.internal/', 'URL holds credentials'],
+    ['https://user@desk.internal/', 'URL contains credentials'],
   ])('opens exactly the named origin, not %s', (url, problem) => {
     expect(() => checkFetchUrl(url, options)).toThrow(new Undeliverable(`Cannot fetch: ${problem}`))
   })
