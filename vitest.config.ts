@@ -35,7 +35,7 @@ const unit = {
   ...shared,
   // Modules keep nothing, and what they need is handed in: tests share a process, and need not load everything anew for each file.
   isolate: false,
-  setupFiles: [endChildren, 'tools/patient-waits.ts', 'tools/leave-as-found.ts', 'tools/reused-keys.ts'],
+  setupFiles: [endChildren, 'tools/patient-waits.ts', 'tools/restore-process.ts', 'tools/reused-keys.ts'],
   // Limits are for what hangs: a machine that is busy with other work is several times slower.
   testTimeout: 60_000,
   hookTimeout: 60_000,

@@ -10,13 +10,13 @@ export type { SlidingWindowOptions } from './history/sliding-window.ts'
 export { createSlidingWindowPolicy } from './history/sliding-window.ts'
 export { createSpeakerLine, quoteSpeakerLines } from './history/speaker-names.ts'
 export { listForgotten } from './people/forgotten-people.ts'
-export { createSpeakerKey } from './people/identify-speaker.ts'
 export { readPersonCommand } from './people/person-commands.ts'
 export {
   listChannelAddresses,
   readChannelAddress,
   showPersonAddress,
 } from './people/person-identity.ts'
+export { createSpeakerKey } from './people/speaker-key.ts'
 export type { AdmissionDeps, AdmissionRule } from './ports/admission-rule.ts'
 export type { Agent, AgentAnswer, AgentChunk } from './ports/agent/agent.ts'
 export type {

@@ -14,7 +14,7 @@ export function addInitCommand(program: Command, { print }: Pick<CommandContext,
       'public address of the gateway; at a terminal the command asks for it, else https://agents.example',
     )
     .action(async (folder: string | undefined, options: AnswersFromFlags) => {
-      const { initProject } = await import('./view.ts')
+      const { initProject } = await import('./init-project.ts')
       await initProject(folder ?? '.', options, { print })
     })
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MessageSummary } from '@postern/pipeline'
 import { expect } from 'vitest'
-import type { DeathStep } from '../agents/failing/dying.ts'
+import type { CrashPoint } from '../agents/failing/dying.ts'
 import type { PairedGateway } from '../postgres/pair.ts'
 import { eventually } from '../setup/gateway.ts'
 
@@ -13,7 +13,7 @@ export const crashingAgents = {
   careful: { use: join(import.meta.dirname, '../agents/failing/dying.ts'), durable: 'before_agent' },
 }
 
-export const crashPoints: readonly DeathStep[] = [
+export const crashPoints: readonly CrashPoint[] = [
   'before the agent answers',
   'between its answer and the flush',
   'before the commit',
@@ -23,7 +23,7 @@ export const crashPoints: readonly DeathStep[] = [
 export function openCrashFiles(directory: string) {
   const [step, runs] = [join(directory, 'step'), join(directory, 'runs')]
   return {
-    dieAt: (deathStep: DeathStep) => writeFileSync(step, deathStep),
+    dieAt: (deathStep: CrashPoint) => writeFileSync(step, deathStep),
     /** Lists the messages of all runs so far, and forgets them. */
     readAndClearRuns(): readonly string[] {
       const names = existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n') : []
@@ -33,7 +33,7 @@ export function openCrashFiles(directory: string) {
   }
 }
 
-type DeathFiles = ReturnType<typeof openCrashFiles>
+type CrashFiles = ReturnType<typeof openCrashFiles>
 
 const listMessages = async (gateway: PairedGateway, id: string) =>
   (await gateway.ask<{ items: MessageSummary[] }>('/messages?limit=500')).items.filter(
@@ -41,7 +41,11 @@ const listMessages = async (gateway: PairedGateway, id: string) =>
   )
 
 /** Kills a gateway at a step, and checks that its peer loses nothing: the message is new when it comes again, and is answered once. */
-export async function checkMessageNotStored(gateway: PairedGateway, files: DeathFiles, step: DeathStep): Promise<void> {
+export async function checkMessageNotStored(
+  gateway: PairedGateway,
+  files: CrashFiles,
+  step: CrashPoint,
+): Promise<void> {
   const id = `killed ${step}`
   await killAt(gateway, files, { id, step })
   expect(await listMessages(gateway, id)).toEqual([])
@@ -52,7 +56,7 @@ export async function checkMessageNotStored(gateway: PairedGateway, files: Death
 }
 
 /** Kills a gateway while its agent has a message, and checks that the message is answered without its peer. */
-export async function checkMessageStored(gateway: PairedGateway, files: DeathFiles): Promise<void> {
+export async function checkMessageStored(gateway: PairedGateway, files: CrashFiles): Promise<void> {
   const id = 'killed in an agent'
   await killAt(gateway, files, { id, step: 'before the agent answers' })
   await eventually(async () => (await listMessages(gateway, id))[0]?.state === 'answered', 100_000)
@@ -63,8 +67,8 @@ export async function checkMessageStored(gateway: PairedGateway, files: DeathFil
 
 async function killAt(
   gateway: PairedGateway,
-  files: DeathFiles,
-  { id, step }: { readonly id: string; readonly step: DeathStep },
+  files: CrashFiles,
+  { id, step }: { readonly id: string; readonly step: CrashPoint },
 ): Promise<void> {
   files.dieAt(step)
   await expect(gateway.send({ id, text: 'hello' })).rejects.toThrow()

@@ -9,7 +9,7 @@ afterAll(closeSharedGateway)
 
 const cases = Object.entries({ ...machineCases, ...configurationCases, ...gatewayCases })
 
-describe.each(cases)('%s', (_id, { fails, holds }) => {
-  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct configuration', async () => expectPass(await holds.examine(), holds.says))
+describe.each(cases)('%s', (_id, { failingCase: fails, passingCase: holds }) => {
+  test('reports the fault and its fix', async () => expectFault(await fails.runCheck(), fails.expectedDetail))
+  test('passes with a correct configuration', async () => expectPass(await holds.runCheck(), holds.expectedDetail))
 })

@@ -5,7 +5,7 @@ import { closeSharedGateway } from './setup/shared-gateway.ts'
 
 afterAll(closeSharedGateway)
 
-describe.each(Object.entries(mailCases))('%s', (_id, { fails, holds }) => {
-  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct configuration', async () => expectPass(await holds.examine(), holds.says))
+describe.each(Object.entries(mailCases))('%s', (_id, { failingCase: fails, passingCase: holds }) => {
+  test('reports the fault and its fix', async () => expectFault(await fails.runCheck(), fails.expectedDetail))
+  test('passes with a correct configuration', async () => expectPass(await holds.runCheck(), holds.expectedDetail))
 })

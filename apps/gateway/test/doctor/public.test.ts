@@ -22,7 +22,7 @@ test('the checks leave no rehearsal among the refusals, where a stranger’s pre
 
 const cases = Object.entries({ ...networkCases, ...tlsCases, ...discoveryCases, ...channelCases })
 
-describe.each(cases)('%s', (_id, { fails, holds }) => {
-  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct configuration', async () => expectPass(await holds.examine(), holds.says))
+describe.each(cases)('%s', (_id, { failingCase: fails, passingCase: holds }) => {
+  test('reports the fault and its fix', async () => expectFault(await fails.runCheck(), fails.expectedDetail))
+  test('passes with a correct configuration', async () => expectPass(await holds.runCheck(), holds.expectedDetail))
 })

@@ -10,12 +10,18 @@ afterAll(async () => {
   await Promise.all([closeSharedGateway(), closeServer()])
 })
 
-describe.each(Object.entries({ ...storeCases, ...workCases, ...agentCases }))('%s', (_id, { fails, holds }) => {
-  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct store', async () => expectPass(await holds.examine(), holds.says))
-})
+describe.each(Object.entries({ ...storeCases, ...workCases, ...agentCases }))(
+  '%s',
+  (_id, { failingCase: fails, passingCase: holds }) => {
+    test('reports the fault and its fix', async () => expectFault(await fails.runCheck(), fails.expectedDetail))
+    test('passes with a correct store', async () => expectPass(await holds.runCheck(), holds.expectedDetail))
+  },
+)
 
-describe.skipIf(!hasPostgres).each(Object.entries(serverCases))('%s', (_id, { fails, holds }) => {
-  test('reports the fault and its fix', async () => expectFault(await fails.examine(), fails.says))
-  test('passes with a correct store', async () => expectPass(await holds.examine(), holds.says))
-})
+describe.skipIf(!hasPostgres).each(Object.entries(serverCases))(
+  '%s',
+  (_id, { failingCase: fails, passingCase: holds }) => {
+    test('reports the fault and its fix', async () => expectFault(await fails.runCheck(), fails.expectedDetail))
+    test('passes with a correct store', async () => expectPass(await holds.runCheck(), holds.expectedDetail))
+  },
+)

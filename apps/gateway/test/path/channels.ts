@@ -1,5 +1,5 @@
 // Lists the channels whose path is measured.
-import type { MeasuredChannel } from './measure.ts'
+import type { MeasuredChannel } from './measure-paths.ts'
 
 interface PathChannel {
   readonly channel: MeasuredChannel

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { repository } from './counted-gateway.ts'
 import { correctList, describeLists, readList, readPurpose } from './lists.ts'
+import { repository } from './recorded-gateway.ts'
 
 const text = [
   '# Paths',

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathChannels } from './channels.ts'
-import { openRecordedGateway, repository } from './counted-gateway.ts'
 import { correctList, describeLists, readPurpose } from './lists.ts'
-import { measurePaths } from './measure.ts'
+import { measurePaths } from './measure-paths.ts'
+import { openRecordedGateway, repository } from './recorded-gateway.ts'
 
 const file = join(repository, 'docs/reference/path-files.md')
 const gateway = await openRecordedGateway()

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pathChannels } from './channels.ts'
-import type { RecordedGateway } from './counted-gateway.ts'
-import { openRecordedGateway, repository } from './counted-gateway.ts'
 import { readList } from './lists.ts'
-import { measurePaths } from './measure.ts'
+import { measurePaths } from './measure-paths.ts'
+import type { RecordedGateway } from './recorded-gateway.ts'
+import { openRecordedGateway, repository } from './recorded-gateway.ts'
 
 const text = readFileSync(join(repository, 'docs/reference/path-files.md'), 'utf8')
 let gateway: RecordedGateway

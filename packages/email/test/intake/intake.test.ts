@@ -71,10 +71,10 @@ describe('POST /email/inbound', () => {
 
   describe('with a signature of Standard Webhooks', () => {
     const body = Buffer.from(composeMail({ body: 'Signed by its hook.\n' }).replaceAll('\n', '\r\n'))
-    const signWebhook = (overrides: Partial<Record<'id' | 'secret' | 'body', string>> = {}, age = 0) => {
-      const { id = 'msg_1', secret = mailIntakeSecret } = overrides
-      const time = `${Math.floor(gateway.system.now() / 1000) - age}`
-      const signedText = `${id}.${time}.${overrides.body ?? body}`
+    const signWebhook = (options: Partial<Record<'id' | 'secret' | 'body', string>> & { ageSeconds?: number } = {}) => {
+      const { id = 'msg_1', secret = mailIntakeSecret, ageSeconds = 0 } = options
+      const time = `${Math.floor(gateway.system.now() / 1000) - ageSeconds}`
+      const signedText = `${id}.${time}.${options.body ?? body}`
       const signature = createHmac('sha256', secret).update(signedText).digest('base64')
       return { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': `v1a,x v1,${signature}` }
     }
@@ -94,7 +94,7 @@ describe('POST /email/inbound', () => {
         status: 401,
         detail: 'Cannot accept webhook: this webhook was received already',
       })
-      expect(await postWebhook(signWebhook({}, 60))).toMatchObject({
+      expect(await postWebhook(signWebhook({ ageSeconds: 60 }))).toMatchObject({
         status: 200,
         messages: [{ outcome: 'duplicate' }],
       })
@@ -124,10 +124,14 @@ describe('POST /email/inbound', () => {
         () => signWebhook({ id: 'msg_4', body: 'x' }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
-      ['EM-71: an old time', () => signWebhook({}, 301), 'Cannot accept webhook: its time is too far from now'],
+      [
+        'EM-71: an old time',
+        () => signWebhook({ ageSeconds: 301 }),
+        'Cannot accept webhook: its time is too far from now',
+      ],
       [
         'EM-71: a time in the future',
-        () => signWebhook({}, -310),
+        () => signWebhook({ ageSeconds: -310 }),
         'Cannot accept webhook: its time is too far from now',
       ],
       [

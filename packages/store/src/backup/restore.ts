@@ -89,7 +89,7 @@ async function copyFiles(
 
 /** Checks that the backup has all files that the copy of the database names. */
 async function checkCopy(path: string, folder: string, { files }: BackupManifest): Promise<void> {
-  const { blobDigests: blobs } = finishCopy(path, join(folder, databaseName))
+  const { blobDigests: blobs } = finishCopy(path, { displayName: join(folder, databaseName) })
   const presentDigests = new Set(files.map(file => findBlobDigest(file.path)))
   const missingDigest = blobs.find(digest => !presentDigests.has(digest))
   if (missingDigest)

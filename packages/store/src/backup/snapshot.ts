@@ -30,7 +30,7 @@ export async function copyDatabase(source: string, target: string): Promise<Snap
     close()
   }
   chmodSync(target, 0o600)
-  return finishCopy(target, source)
+  return finishCopy(target, { displayName: source })
 }
 
 function openSource(path: string): ReadDatabase {
@@ -41,13 +41,16 @@ function openSource(path: string): ReadDatabase {
   }
 }
 
-/** Checks a whole copy of the database `name`, and merges its log into one file. @throws ConfigError if the copy is damaged or was written by a newer release */
-export function finishCopy(path: string, name = path): Snapshot {
+/**
+ * Checks a whole copy of a database, and merges its log into one file. Errors name the database by `displayName`.
+ * @throws ConfigError if the copy is damaged or was written by a newer release
+ */
+export function finishCopy(path: string, { displayName = path }: { readonly displayName?: string } = {}): Snapshot {
   try {
     const db = new DatabaseSync(path)
     try {
       db.exec('PRAGMA journal_mode = DELETE')
-      return readSnapshot(db, name)
+      return readSnapshot(db, displayName)
     } finally {
       db.close()
     }
@@ -56,12 +59,12 @@ export function finishCopy(path: string, name = path): Snapshot {
   }
 }
 
-function readSnapshot(db: DatabaseSync, name: string): Snapshot {
+function readSnapshot(db: DatabaseSync, displayName: string): Snapshot {
   const checkResult = Object.values(db.prepare('PRAGMA quick_check(1)').get() ?? {})[0]
   if (checkResult !== 'ok')
     throw createBackupError(`the copy of the database is damaged (${checkResult})`, 'Check the disk for errors.')
   const version = readSchemaVersion(db)
-  refuseUnknownFile(db, { key: 'backup', path: name })
+  refuseUnknownFile(db, { key: 'backup', path: displayName })
   if (version === 0) throw createBackupError('there is nothing in the database', 'Start a gateway on it first.')
   const rows = db.prepare('SELECT digest FROM blobs WHERE is_file = 1').all() as { digest: string }[]
   return { schemaVersion: version, blobDigests: rows.map(({ digest }) => digest) }

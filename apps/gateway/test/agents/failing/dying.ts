@@ -6,7 +6,7 @@ import { StatementSync } from 'node:sqlite'
 import type { Agent } from '@postern/pipeline'
 
 /** The steps of a transaction in which the process may die. */
-export type DeathStep = 'before the agent answers' | 'between its answer and the flush' | 'before the commit'
+export type CrashPoint = 'before the agent answers' | 'between its answer and the flush' | 'before the commit'
 
 /** Writes the name of each run's message to a file, because memory does not outlive the process. */
 export const handle: Agent['handle'] = ({ id }) => {
@@ -17,16 +17,16 @@ export const handle: Agent['handle'] = ({ id }) => {
   return 'answered'
 }
 
-function takeStep(file: string): DeathStep | undefined {
+function takeStep(file: string): CrashPoint | undefined {
   if (!existsSync(file)) return undefined
-  const step = readFileSync(file, 'utf8') as DeathStep
+  const step = readFileSync(file, 'utf8') as CrashPoint
   unlinkSync(file)
   return step
 }
 
 const killSelf = () => process.kill(process.pid, 'SIGKILL')
 
-const die: Readonly<Record<DeathStep, () => void>> = {
+const die: Readonly<Record<CrashPoint, () => void>> = {
   'before the agent answers': killSelf,
   'between its answer and the flush': () => queueMicrotask(killSelf),
   'before the commit'() {

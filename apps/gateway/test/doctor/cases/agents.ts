@@ -25,10 +25,10 @@ const remote = (origin: string) => ({ use: 'ag-ui', url: `${origin}/run` })
 const withTools = (origin: string) => ({ ...model(closedUrl), mcp: [{ url: `${origin}/mcp` }] })
 
 const endpointCases = (id: string, describe: (origin: string) => object) => ({
-  fails: { examine: () => examineAgent(id, describe), says: 'does not answer' },
-  holds: {
-    examine: () => examineAgent(id, describe, 405),
-    says: /^http:\S+\/(hook\?…|v1|run|mcp) of "one" answers 405 in \d+ ms$/,
+  failingCase: { runCheck: () => examineAgent(id, describe), expectedDetail: 'does not answer' },
+  passingCase: {
+    runCheck: () => examineAgent(id, describe, 405),
+    expectedDetail: /^http:\S+\/(hook\?…|v1|run|mcp) of "one" answers 405 in \d+ ms$/,
   },
 })
 
@@ -73,26 +73,32 @@ const failedStart: FailedStart = { agent: 'desk', error: new Error('no file'), f
 
 export const agentCases: Cases = {
   'agents.start': {
-    fails: { examine: () => examineStarts(() => [failedStart]), says: 'start() of "desk" has failed 2 times: no file' },
-    holds: { examine: () => examineStarts(), says: 'no agent has failed to start' },
+    failingCase: {
+      runCheck: () => examineStarts(() => [failedStart]),
+      expectedDetail: 'start() of "desk" has failed 2 times: no file',
+    },
+    passingCase: { runCheck: () => examineStarts(), expectedDetail: 'no agent has failed to start' },
   },
   'agents.forget': {
-    fails: {
-      examine: () => examineForgets([waitingForget, begunForget, waitingForget]),
-      says: '"desk" has not forgotten 2 people yet: no disk',
+    failingCase: {
+      runCheck: () => examineForgets([waitingForget, begunForget, waitingForget]),
+      expectedDetail: '"desk" has not forgotten 2 people yet: no disk',
     },
-    holds: { examine: () => examineForgets([begunForget]), says: 'no agent has failed to forget; 1 calls wait' },
+    passingCase: {
+      runCheck: () => examineForgets([begunForget]),
+      expectedDetail: 'no agent has failed to forget; 1 calls wait',
+    },
   },
   'agents.webhooks': endpointCases('agents.webhooks', webhook),
   'agents.models': endpointCases('agents.models', model),
   'agents.remotes': endpointCases('agents.remotes', remote),
   'agents.tools': endpointCases('agents.tools', withTools),
   'agents.trusted_issuers': {
-    fails: { examine: () => examineIssuer([]), says: 'slack.test' },
-    holds: { examine: () => examineIssuer([jwk]), says: 'the keys of slack.test can be read' },
+    failingCase: { runCheck: () => examineIssuer([]), expectedDetail: 'slack.test' },
+    passingCase: { runCheck: () => examineIssuer([jwk]), expectedDetail: 'the keys of slack.test can be read' },
   },
   'agents.token_issuers': {
-    fails: { examine: () => examineKeySet([]), says: 'has no keys' },
-    holds: { examine: () => examineKeySet([jwk]), says: 'has 1 keys' },
+    failingCase: { runCheck: () => examineKeySet([]), expectedDetail: 'has no keys' },
+    passingCase: { runCheck: () => examineKeySet([jwk]), expectedDetail: 'has 1 keys' },
   },
 }

@@ -49,49 +49,57 @@ const examineKeys = async (daysLater: number) =>
 
 export const configurationCases: Cases = {
   'configuration.valid': {
-    fails: {
-      examine: () => examineFile('{ "origin": "https://agents.test", "agnets": {} }', 'configuration.valid'),
-      says: 'agnets: is not a known key',
+    failingCase: {
+      runCheck: () => examineFile('{ "origin": "https://agents.test", "agnets": {} }', 'configuration.valid'),
+      expectedDetail: 'agnets: is not a known key',
     },
-    holds: { examine: () => examine('configuration.valid', openDoctorBench()), says: 'can be read' },
+    passingCase: { runCheck: () => examine('configuration.valid', openDoctorBench()), expectedDetail: 'can be read' },
   },
   'configuration.safe': {
-    fails: {
-      examine: () => examine('configuration.safe', openDoctorBench({ loopback: { 'x.test': 1 } })),
-      says: 'network.loopback: is for development only',
+    failingCase: {
+      runCheck: () => examine('configuration.safe', openDoctorBench({ loopback: { 'x.test': 1 } })),
+      expectedDetail: 'network.loopback: is for development only',
     },
-    holds: { examine: () => examine('configuration.safe', openDoctorBench()), says: 'no unsafe setting is on' },
+    passingCase: {
+      runCheck: () => examine('configuration.safe', openDoctorBench()),
+      expectedDetail: 'no unsafe setting is on',
+    },
   },
   'configuration.file_permissions': {
-    fails: { examine: () => examineModes(0o666), says: 'others on this machine may change the configuration' },
-    holds: { examine: () => examineModes(0o600), says: 'nobody else' },
+    failingCase: {
+      runCheck: () => examineModes(0o666),
+      expectedDetail: 'others on this machine may change the configuration',
+    },
+    passingCase: { runCheck: () => examineModes(0o600), expectedDetail: 'nobody else' },
   },
   'configuration.operator_token': {
-    fails: { examine: () => examineToken('aaaaaaaaaaaaaaaaaaaaaaaa'), says: 'repeats itself' },
-    holds: { examine: () => examineToken('Jr5tYq0vWc7bK2mX9sLd4hNf'), says: 'long enough' },
+    failingCase: { runCheck: () => examineToken('aaaaaaaaaaaaaaaaaaaaaaaa'), expectedDetail: 'repeats itself' },
+    passingCase: { runCheck: () => examineToken('Jr5tYq0vWc7bK2mX9sLd4hNf'), expectedDetail: 'long enough' },
   },
   'configuration.agent_secrets': {
-    fails: {
-      examine: () => examine('configuration.agent_secrets', openDoctorBench(webhook('hello'))),
-      says: 'the secret of py is so short',
+    failingCase: {
+      runCheck: () => examine('configuration.agent_secrets', openDoctorBench(webhook('hello'))),
+      expectedDetail: 'the secret of py is so short',
     },
-    holds: {
-      examine: () => examine('configuration.agent_secrets', openDoctorBench(webhook('whsec_Jr5tYq0vWc7bK2mX9sLd4hNf'))),
-      says: 'long enough',
+    passingCase: {
+      runCheck: () =>
+        examine('configuration.agent_secrets', openDoctorBench(webhook('whsec_Jr5tYq0vWc7bK2mX9sLd4hNf'))),
+      expectedDetail: 'long enough',
     },
   },
   'configuration.default_agent': {
-    fails: {
-      examine: () => examine('configuration.default_agent', openDoctorBench({ settings: { default_agent: 'nobody' } })),
-      says: 'there is no agent "nobody"',
+    failingCase: {
+      runCheck: () =>
+        examine('configuration.default_agent', openDoctorBench({ settings: { default_agent: 'nobody' } })),
+      expectedDetail: 'there is no agent "nobody"',
     },
-    holds: {
-      examine: () => examine('configuration.default_agent', openDoctorBench()),
-      says: 'echo answers for the host',
+    passingCase: {
+      runCheck: () => examine('configuration.default_agent', openDoctorBench()),
+      expectedDetail: 'echo answers for the host',
     },
   },
   'configuration.keys': {
-    fails: { examine: () => examineKeys(400), says: 'is 400 days old' },
-    holds: { examine: () => examineKeys(3), says: 'is 3 days old' },
+    failingCase: { runCheck: () => examineKeys(400), expectedDetail: 'is 400 days old' },
+    passingCase: { runCheck: () => examineKeys(3), expectedDetail: 'is 3 days old' },
   },
 }

@@ -10,8 +10,8 @@ const buildHiddenPathCase = (
   hiddenPaths: RegExp,
   expectedDetails: { readonly failing: string | RegExp; readonly passing: string },
 ) => ({
-  fails: { examine: () => checkPublicGateway(id, { hiddenPaths }), says: expectedDetails.failing },
-  holds: { examine: () => checkPublicGateway(id), says: expectedDetails.passing },
+  failingCase: { runCheck: () => checkPublicGateway(id, { hiddenPaths }), expectedDetail: expectedDetails.failing },
+  passingCase: { runCheck: () => checkPublicGateway(id), expectedDetail: expectedDetails.passing },
 })
 
 export const discoveryCases: Cases = {
@@ -60,30 +60,39 @@ const removeHeader = (name: string) => (headers: object) => {
 
 export const channelCases: Cases = {
   'channels.inbox': {
-    fails: {
-      examine: () => checkPublicGateway('channels.inbox', { changeHeaders: removeHeader('digest') }),
-      says: 'the gateway refuses its own test call: it answers 401',
+    failingCase: {
+      runCheck: () => checkPublicGateway('channels.inbox', { changeHeaders: removeHeader('digest') }),
+      expectedDetail: 'the gateway refuses its own test call: it answers 401',
     },
-    holds: { examine: () => checkPublicGateway('channels.inbox'), says: 'refused the same call with a forged proof' },
+    passingCase: {
+      runCheck: () => checkPublicGateway('channels.inbox'),
+      expectedDetail: 'refused the same call with a forged proof',
+    },
   },
   'channels.calls': {
-    fails: {
-      examine: () => checkPublicGateway('channels.calls', { changeHeaders: removeHeader('authorization') }),
-      says: 'it does not let us in (401)',
+    failingCase: {
+      runCheck: () => checkPublicGateway('channels.calls', { changeHeaders: removeHeader('authorization') }),
+      expectedDetail: 'it does not let us in (401)',
     },
-    holds: { examine: () => checkPublicGateway('channels.calls'), says: 'refused the same call with a forged proof' },
+    passingCase: {
+      runCheck: () => checkPublicGateway('channels.calls'),
+      expectedDetail: 'refused the same call with a forged proof',
+    },
   },
   'channels.chat_origins': {
-    fails: {
-      examine: () =>
+    failingCase: {
+      runCheck: () =>
         checkPublicGateway('channels.chat_origins', { answerHeaders: { 'access-control-allow-origin': '*' } }),
-      says: 'pages of any origin may call (*)',
+      expectedDetail: 'pages of any origin may call (*)',
     },
-    holds: { examine: () => checkPublicGateway('channels.chat_origins'), says: `pages of ${pageOrigin} may call` },
+    passingCase: {
+      runCheck: () => checkPublicGateway('channels.chat_origins'),
+      expectedDetail: `pages of ${pageOrigin} may call`,
+    },
   },
   'channels.chat_access': {
-    fails: { examine: () => checkPublicGateway('channels.chat_access'), says: 'nobody may use it' },
-    holds: { examine: () => checkGatewayWithChat(), says: 'that let people chat' },
+    failingCase: { runCheck: () => checkPublicGateway('channels.chat_access'), expectedDetail: 'nobody may use it' },
+    passingCase: { runCheck: () => checkGatewayWithChat(), expectedDetail: 'that let people chat' },
   },
 }
 

@@ -40,36 +40,42 @@ const { findProxyFault: findUnknownProxy } = describeChannelSettings({
 
 export const gatewayCases: Cases = {
   'gateway.configuration': {
-    fails: {
-      examine: () => examineExpected(['echo', 'help']),
-      says: 'the gateway runs with the agents echo, and the file has echo, help',
+    failingCase: {
+      runCheck: () => examineExpected(['echo', 'help']),
+      expectedDetail: 'the gateway runs with the agents echo, and the file has echo, help',
     },
-    holds: { examine: () => examineExpected(['echo']), says: 'with the origin and the agents of the file' },
+    passingCase: {
+      runCheck: () => examineExpected(['echo']),
+      expectedDetail: 'with the origin and the agents of the file',
+    },
   },
   'gateway.opens': {
-    fails: {
-      examine: () => examineFile('{ "agents": { "one": { "name": "One", "use": "./missing.ts" } } }', 'gateway.opens'),
-      says: 'agents.one',
+    failingCase: {
+      runCheck: () => examineFile('{ "agents": { "one": { "name": "One", "use": "./missing.ts" } } }', 'gateway.opens'),
+      expectedDetail: 'agents.one',
     },
-    holds: { examine: () => examine('gateway.opens', openDoctorBench()), says: 'can be opened' },
+    passingCase: { runCheck: () => examine('gateway.opens', openDoctorBench()), expectedDetail: 'can be opened' },
   },
   'gateway.running': {
-    fails: { examine: () => examine('gateway.running', openDoctorBench()), says: 'no gateway is running' },
-    holds: { examine: () => examineRunning('gateway.running'), says: 'is running' },
+    failingCase: {
+      runCheck: () => examine('gateway.running', openDoctorBench()),
+      expectedDetail: 'no gateway is running',
+    },
+    passingCase: { runCheck: () => examineRunning('gateway.running'), expectedDetail: 'is running' },
   },
   'gateway.writes': {
-    fails: { examine: examineClosedStore, says: 'takes no writes' },
-    holds: { examine: () => examineRunning('gateway.writes'), says: 'takes writes' },
+    failingCase: { runCheck: examineClosedStore, expectedDetail: 'takes no writes' },
+    passingCase: { runCheck: () => examineRunning('gateway.writes'), expectedDetail: 'takes writes' },
   },
   'gateway.operator_api': {
-    fails: { examine: examineStranger, says: 'answers 200 to somebody without a token' },
-    holds: { examine: () => examineRunning('gateway.operator_api'), says: 'asks for its token' },
+    failingCase: { runCheck: examineStranger, expectedDetail: 'answers 200 to somebody without a token' },
+    passingCase: { runCheck: () => examineRunning('gateway.operator_api'), expectedDetail: 'asks for its token' },
   },
   'gateway.proxies': {
-    fails: {
-      examine: () => examineRunning('gateway.proxies', { findProxyFault: findUnknownProxy }),
-      says: 'forwarded requests come from 10.0.0.9, which is not trusted',
+    failingCase: {
+      runCheck: () => examineRunning('gateway.proxies', { findProxyFault: findUnknownProxy }),
+      expectedDetail: 'forwarded requests come from 10.0.0.9, which is not trusted',
     },
-    holds: { examine: () => examineRunning('gateway.proxies'), says: 'are told apart' },
+    passingCase: { runCheck: () => examineRunning('gateway.proxies'), expectedDetail: 'are told apart' },
   },
 }

@@ -52,37 +52,46 @@ async function examineTimeServer(aheadMs: number) {
 
 export const machineCases: Cases = {
   'machine.node': {
-    fails: { examine: () => examine('machine.node', withFacts({ nodeVersion: '20.11.0' })), says: 'is older than' },
-    holds: { examine: () => examine('machine.node', withFacts({})), says: process.versions.node },
+    failingCase: {
+      runCheck: () => examine('machine.node', withFacts({ nodeVersion: '20.11.0' })),
+      expectedDetail: 'is older than',
+    },
+    passingCase: { runCheck: () => examine('machine.node', withFacts({})), expectedDetail: process.versions.node },
   },
   'machine.memory': {
-    fails: {
-      examine: () =>
+    failingCase: {
+      runCheck: () =>
         examine('machine.memory', withFacts({ readMemory: () => ({ ...memory, availableBytes: 40 * 1024 ** 2 }) })),
-      says: '40 MiB of 2.0 GiB of memory are free: the system may end the gateway',
+      expectedDetail: '40 MiB of 2.0 GiB of memory are free: the system may end the gateway',
     },
-    holds: { examine: () => examine('machine.memory', withFacts({ readMemory: () => memory })), says: '1.0 GiB of' },
+    passingCase: {
+      runCheck: () => examine('machine.memory', withFacts({ readMemory: () => memory })),
+      expectedDetail: '1.0 GiB of',
+    },
   },
   'machine.disk': {
-    fails: {
-      examine: () => examine('machine.disk', withFacts({ readDisk: () => ({ ...disk, freeBytes: 50 * 1024 ** 2 }) })),
-      says: 'a full disk stops the gateway',
+    failingCase: {
+      runCheck: () => examine('machine.disk', withFacts({ readDisk: () => ({ ...disk, freeBytes: 50 * 1024 ** 2 }) })),
+      expectedDetail: 'a full disk stops the gateway',
     },
-    holds: {
-      examine: () => examine('machine.disk', withFacts({ readDisk: () => disk })),
-      says: '20.0 GiB of 40.0 GiB',
+    passingCase: {
+      runCheck: () => examine('machine.disk', withFacts({ readDisk: () => disk })),
+      expectedDetail: '20.0 GiB of 40.0 GiB',
     },
   },
   'machine.permissions': {
-    fails: { examine: () => examineFolder(0o755, 0o644), says: 'others on this machine may read' },
-    holds: { examine: () => examineFolder(0o700, 0o644), says: 'nobody else' },
+    failingCase: { runCheck: () => examineFolder(0o755, 0o644), expectedDetail: 'others on this machine may read' },
+    passingCase: { runCheck: () => examineFolder(0o700, 0o644), expectedDetail: 'nobody else' },
   },
   'machine.clock': {
-    fails: { examine: () => examineSites([-180_000, 0, -120_000]), says: /is 1[12]\d\.\d s fast by 3 web sites/ },
-    holds: { examine: () => examineSites([0, 600_000, 1_000]), says: 'by 3 web sites' },
+    failingCase: {
+      runCheck: () => examineSites([-180_000, 0, -120_000]),
+      expectedDetail: /is 1[12]\d\.\d s fast by 3 web sites/,
+    },
+    passingCase: { runCheck: () => examineSites([0, 600_000, 1_000]), expectedDetail: 'by 3 web sites' },
   },
   'machine.time_server': {
-    fails: { examine: () => examineTimeServer(90_000), says: 's slow by pool.ntp.org' },
-    holds: { examine: () => examineTimeServer(0), says: 'is right to' },
+    failingCase: { runCheck: () => examineTimeServer(90_000), expectedDetail: 's slow by pool.ntp.org' },
+    passingCase: { runCheck: () => examineTimeServer(0), expectedDetail: 'is right to' },
   },
 }

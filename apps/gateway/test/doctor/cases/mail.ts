@@ -136,134 +136,152 @@ async function examineForwarded(people: number) {
 
 export const mailCases: Cases = {
   'mail.forwarded': {
-    fails: { examine: () => examineForwarded(3), says: '3 proven people wrote mail in the last 7 days' },
-    holds: { examine: () => examineForwarded(2), says: 'no mailbox seems to forward' },
+    failingCase: {
+      runCheck: () => examineForwarded(3),
+      expectedDetail: '3 proven people wrote mail in the last 7 days',
+    },
+    passingCase: { runCheck: () => examineForwarded(2), expectedDetail: 'no mailbox seems to forward' },
   },
   'mail.smarthost': {
-    fails: {
-      examine: () => examineSmarthost('mail.smarthost', { banner: '554 no service' }),
-      says: 'the gateway cannot use the smarthost mx.agents.test:587: it says 554 no service',
+    failingCase: {
+      runCheck: () => examineSmarthost('mail.smarthost', { banner: '554 no service' }),
+      expectedDetail: 'the gateway cannot use the smarthost mx.agents.test:587: it says 554 no service',
     },
-    holds: { examine: () => examineSmarthost('mail.smarthost', {}), says: 'takes 26214400 bytes' },
+    passingCase: { runCheck: () => examineSmarthost('mail.smarthost', {}), expectedDetail: 'takes 26214400 bytes' },
   },
   'mail.smarthost_tls': {
-    fails: {
-      examine: () => examineSmarthost('mail.smarthost_tls', { extensions: ['SIZE 1'] }, { user: 'me', password: 'x' }),
-      says: 'offers no STARTTLS: mail and password can be read on the way',
+    failingCase: {
+      runCheck: () => examineSmarthost('mail.smarthost_tls', { extensions: ['SIZE 1'] }, { user: 'me', password: 'x' }),
+      expectedDetail: 'offers no STARTTLS: mail and password can be read on the way',
     },
-    holds: { examine: () => examineSmarthost('mail.smarthost_tls', {}), says: 'with a valid certificate' },
+    passingCase: {
+      runCheck: () => examineSmarthost('mail.smarthost_tls', {}),
+      expectedDetail: 'with a valid certificate',
+    },
   },
   'mail.listener': {
-    fails: { examine: () => examineListener({ banner: '421 later' }), says: 'it says 421 later' },
-    holds: { examine: () => examineListener({}), says: 'answers' },
+    failingCase: { runCheck: () => examineListener({ banner: '421 later' }), expectedDetail: 'it says 421 later' },
+    passingCase: { runCheck: () => examineListener({}), expectedDetail: 'answers' },
   },
   'mail.relay': {
-    fails: {
-      examine: () => examineMailHost('mail.relay', { rcpt: '250 2.1.5 gladly' }),
-      says: 'mx.agents.test:25 relays mail for anybody: it is an open relay',
+    failingCase: {
+      runCheck: () => examineMailHost('mail.relay', { rcpt: '250 2.1.5 gladly' }),
+      expectedDetail: 'mx.agents.test:25 relays mail for anybody: it is an open relay',
     },
-    holds: { examine: () => examineMailHost('mail.relay', {}), says: 'relays no mail for strangers (550)' },
+    passingCase: {
+      runCheck: () => examineMailHost('mail.relay', {}),
+      expectedDetail: 'relays no mail for strangers (550)',
+    },
   },
   'mail.secret': {
-    fails: { examine: () => examineSecret('short'), says: 'the secret of the intake is so short' },
-    holds: { examine: () => examineSecret('Jr5tYq0vWc7bK2mX9sLd4hNf'), says: 'long enough' },
+    failingCase: { runCheck: () => examineSecret('short'), expectedDetail: 'the secret of the intake is so short' },
+    passingCase: { runCheck: () => examineSecret('Jr5tYq0vWc7bK2mX9sLd4hNf'), expectedDetail: 'long enough' },
   },
   'mail.sizes': {
-    fails: {
-      examine: () => examineSmarthost('mail.sizes', { extensions: ['SIZE 1000000'] }),
-      says: 'the smarthost takes mail up to 1000000 bytes',
+    failingCase: {
+      runCheck: () => examineSmarthost('mail.sizes', { extensions: ['SIZE 1000000'] }),
+      expectedDetail: 'the smarthost takes mail up to 1000000 bytes',
     },
-    holds: { examine: () => examineSmarthost('mail.sizes', {}), says: 'agree' },
+    passingCase: { runCheck: () => examineSmarthost('mail.sizes', {}), expectedDetail: 'agree' },
   },
   'mail.postfix_smuggling': {
-    fails: {
-      examine: () => examinePostfix('mail.postfix_smuggling', ['smtpd_forbid_bare_newline = no']),
-      says: 'Postfix takes smuggled mail',
+    failingCase: {
+      runCheck: () => examinePostfix('mail.postfix_smuggling', ['smtpd_forbid_bare_newline = no']),
+      expectedDetail: 'Postfix takes smuggled mail',
     },
-    holds: {
-      examine: () =>
+    passingCase: {
+      runCheck: () =>
         examinePostfix('mail.postfix_smuggling', [
           'smtpd_forbid_bare_newline = normalize',
           'smtpd_forbid_bare_newline_exclusions =',
         ]),
-      says: 'stops smuggled mail',
+      expectedDetail: 'stops smuggled mail',
     },
   },
   'mail.postfix_xforward': {
-    fails: {
-      examine: () => examinePostfix('mail.postfix_xforward', ['lmtp_send_xforward_command = no']),
-      says: 'does not tell the gateway which client sent a mail',
+    failingCase: {
+      runCheck: () => examinePostfix('mail.postfix_xforward', ['lmtp_send_xforward_command = no']),
+      expectedDetail: 'does not tell the gateway which client sent a mail',
     },
-    holds: {
-      examine: () =>
+    passingCase: {
+      runCheck: () =>
         examinePostfix('mail.postfix_xforward', ['lmtp_send_xforward_command = yes'], { trusted_peers: ['127.0.0.1'] }),
-      says: 'tells the gateway which client sent a mail',
+      expectedDetail: 'tells the gateway which client sent a mail',
     },
   },
   'mail.mx': {
-    fails: { examine: () => examineZone('mail.mx', { [ownHost]: {} }), says: 'it has no MX record' },
-    holds: { examine: () => examineZone('mail.mx', { [ownHost]: mx }), says: `go to ${mxHost}` },
+    failingCase: { runCheck: () => examineZone('mail.mx', { [ownHost]: {} }), expectedDetail: 'it has no MX record' },
+    passingCase: { runCheck: () => examineZone('mail.mx', { [ownHost]: mx }), expectedDetail: `go to ${mxHost}` },
   },
   'mail.mx_host': {
-    fails: {
-      examine: () => examineMailHost('mail.mx_host', { certificate: makeCertificate('other.test') }),
-      says: 'its certificate is not valid',
+    failingCase: {
+      runCheck: () => examineMailHost('mail.mx_host', { certificate: makeCertificate('other.test') }),
+      expectedDetail: 'its certificate is not valid',
     },
-    holds: { examine: () => examineMailHost('mail.mx_host', {}), says: 'with a valid certificate' },
+    passingCase: { runCheck: () => examineMailHost('mail.mx_host', {}), expectedDetail: 'with a valid certificate' },
   },
   'mail.spf': {
-    fails: {
-      examine: () => examineZone('mail.spf', { [ownHost]: { ...mx, TXT: ['v=spf1 +all'] } }),
-      says: 'allows every host',
+    failingCase: {
+      runCheck: () => examineZone('mail.spf', { [ownHost]: { ...mx, TXT: ['v=spf1 +all'] } }),
+      expectedDetail: 'allows every host',
     },
-    holds: { examine: () => examineZone('mail.spf', { [ownHost]: { ...mx, TXT: ['v=spf1 mx -all'] } }), says: 'SPF: ' },
+    passingCase: {
+      runCheck: () => examineZone('mail.spf', { [ownHost]: { ...mx, TXT: ['v=spf1 mx -all'] } }),
+      expectedDetail: 'SPF: ',
+    },
   },
   'mail.dkim': {
-    fails: {
-      examine: () => examineDkim(value => value.replace('p=', 'p=AAAA')),
-      says: 'missing or different in DNS: postern._domainkey.agents.test',
+    failingCase: {
+      runCheck: () => examineDkim(value => value.replace('p=', 'p=AAAA')),
+      expectedDetail: 'missing or different in DNS: postern._domainkey.agents.test',
     },
-    holds: { examine: () => examineDkim(value => value), says: 'DKIM: postern._domainkey.agents.test' },
+    passingCase: {
+      runCheck: () => examineDkim(value => value),
+      expectedDetail: 'DKIM: postern._domainkey.agents.test',
+    },
   },
   'mail.dmarc': {
-    fails: {
-      examine: () => examineZone('mail.dmarc', { [`_dmarc.${ownHost}`]: { TXT: ['v=DMARC1; p=none'] } }),
-      says: 'lets forgeries through (p=none)',
+    failingCase: {
+      runCheck: () => examineZone('mail.dmarc', { [`_dmarc.${ownHost}`]: { TXT: ['v=DMARC1; p=none'] } }),
+      expectedDetail: 'lets forgeries through (p=none)',
     },
-    holds: {
-      examine: () => examineZone('mail.dmarc', { [`_dmarc.${ownHost}`]: { TXT: ['v=DMARC1; p=reject'] } }),
-      says: 'DMARC: p=reject',
+    passingCase: {
+      runCheck: () => examineZone('mail.dmarc', { [`_dmarc.${ownHost}`]: { TXT: ['v=DMARC1; p=reject'] } }),
+      expectedDetail: 'DMARC: p=reject',
     },
   },
   'mail.mta_sts': {
-    fails: { examine: () => examinePolicy([...policyLines, 'mx: *.old.agents.test']), says: `does not name ${mxHost}` },
-    holds: {
-      examine: () => examinePolicy([...policyLines, 'mx: *.agents.test']),
-      says: 'names every mail host (mode enforce)',
+    failingCase: {
+      runCheck: () => examinePolicy([...policyLines, 'mx: *.old.agents.test']),
+      expectedDetail: `does not name ${mxHost}`,
+    },
+    passingCase: {
+      runCheck: () => examinePolicy([...policyLines, 'mx: *.agents.test']),
+      expectedDetail: 'names every mail host (mode enforce)',
     },
   },
   'mail.tls_reports': {
-    fails: {
-      examine: () => examineZone('mail.tls_reports', { [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;'] } }),
-      says: 'cannot report failed deliveries',
+    failingCase: {
+      runCheck: () => examineZone('mail.tls_reports', { [`_mta-sts.${ownHost}`]: { TXT: ['v=STSv1; id=1;'] } }),
+      expectedDetail: 'cannot report failed deliveries',
     },
-    holds: {
-      examine: () =>
+    passingCase: {
+      runCheck: () =>
         examineZone('mail.tls_reports', {
           [`_smtp._tls.${ownHost}`]: { TXT: [`v=TLSRPTv1; rua=mailto:tls@${ownHost}`] },
         }),
-      says: 'have an address',
+      expectedDetail: 'have an address',
     },
   },
   'mail.ptr': {
-    fails: { examine: () => examineZone('mail.ptr', addressZone), says: '203.0.113.5 has no name' },
-    holds: {
-      examine: () => examineZone('mail.ptr', { ...addressZone, [reverseName]: { PTR: [mxHost] } }),
-      says: `203.0.113.5 is called ${mxHost}`,
+    failingCase: { runCheck: () => examineZone('mail.ptr', addressZone), expectedDetail: '203.0.113.5 has no name' },
+    passingCase: {
+      runCheck: () => examineZone('mail.ptr', { ...addressZone, [reverseName]: { PTR: [mxHost] } }),
+      expectedDetail: `203.0.113.5 is called ${mxHost}`,
     },
   },
   'mail.loop': {
-    fails: { examine: () => examineLoop(false), says: 'did not take a test mail' },
-    holds: { examine: () => examineLoop(true), says: 'came back as proven (email-dmarc)' },
+    failingCase: { runCheck: () => examineLoop(false), expectedDetail: 'did not take a test mail' },
+    passingCase: { runCheck: () => examineLoop(true), expectedDetail: 'came back as proven (email-dmarc)' },
   },
 }

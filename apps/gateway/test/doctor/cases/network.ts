@@ -21,75 +21,87 @@ async function examinePort80(answer: Parameters<typeof serveHttp>[0]) {
 
 export const networkCases: Cases = {
   'network.dns': {
-    fails: {
-      examine: () => examineRecords('network.dns', { A: ['10.0.0.1'] }),
-      says: 'agents.test leads to 10.0.0.1, which peers cannot reach',
+    failingCase: {
+      runCheck: () => examineRecords('network.dns', { A: ['10.0.0.1'] }),
+      expectedDetail: 'agents.test leads to 10.0.0.1, which peers cannot reach',
     },
-    holds: {
-      examine: () => examineRecords('network.dns', { A: ['93.184.215.14'], AAAA: ['2606:2800:21f::1'] }),
-      says: 'agents.test leads to 93.184.215.14, 2606:2800:21f::1',
+    passingCase: {
+      runCheck: () => examineRecords('network.dns', { A: ['93.184.215.14'], AAAA: ['2606:2800:21f::1'] }),
+      expectedDetail: 'agents.test leads to 93.184.215.14, 2606:2800:21f::1',
     },
   },
   'network.ports': {
-    fails: {
-      examine: () => examineRecords('network.ports', { A: [publicAddress] }),
-      says: '203.0.113.5:443 takes no connections',
+    failingCase: {
+      runCheck: () => examineRecords('network.ports', { A: [publicAddress] }),
+      expectedDetail: '203.0.113.5:443 takes no connections',
     },
-    holds: {
-      async examine() {
+    passingCase: {
+      async runCheck() {
         const port = await serve(createServer(socket => socket.end()))
         return examineRecords('network.ports', { A: [publicAddress] }, { [`${publicAddress}:443`]: port })
       },
-      says: '203.0.113.5:443 takes connections',
+      expectedDetail: '203.0.113.5:443 takes connections',
     },
   },
   'network.plain_http': {
-    fails: { examine: () => examinePort80((_, answer) => answer.end('hello')), says: 'answers 200 without TLS' },
-    holds: {
-      examine: () => examinePort80((_, answer) => answer.writeHead(308, { location: `https://${ownHost}/` }).end()),
-      says: 'redirects to https',
+    failingCase: {
+      runCheck: () => examinePort80((_, answer) => answer.end('hello')),
+      expectedDetail: 'answers 200 without TLS',
+    },
+    passingCase: {
+      runCheck: () => examinePort80((_, answer) => answer.writeHead(308, { location: `https://${ownHost}/` }).end()),
+      expectedDetail: 'redirects to https',
     },
   },
   'network.origin': {
-    fails: {
-      examine: () => checkPublicGateway('network.origin', { hiddenPaths: /healthz/ }),
-      says: '/healthz answers 404',
+    failingCase: {
+      runCheck: () => checkPublicGateway('network.origin', { hiddenPaths: /healthz/ }),
+      expectedDetail: '/healthz answers 404',
     },
-    holds: { examine: () => checkPublicGateway('network.origin'), says: 'reaches a gateway' },
+    passingCase: { runCheck: () => checkPublicGateway('network.origin'), expectedDetail: 'reaches a gateway' },
   },
   'network.same_gateway': {
-    fails: {
-      examine: () => checkPublicGateway('network.same_gateway', { hiddenPaths: /postern-visit/ }),
-      says: 'does not reach this',
+    failingCase: {
+      runCheck: () => checkPublicGateway('network.same_gateway', { hiddenPaths: /postern-visit/ }),
+      expectedDetail: 'does not reach this',
     },
-    holds: { examine: () => checkPublicGateway('network.same_gateway'), says: 'reaches this gateway' },
+    passingCase: { runCheck: () => checkPublicGateway('network.same_gateway'), expectedDetail: 'reaches this gateway' },
   },
   'network.client_address': {
-    fails: {
-      examine: () => checkPublicGateway('network.client_address', { changeHeaders: headers => headers }),
-      says: 'clients can choose their own address',
+    failingCase: {
+      runCheck: () => checkPublicGateway('network.client_address', { changeHeaders: headers => headers }),
+      expectedDetail: 'clients can choose their own address',
     },
-    holds: { examine: () => checkPublicGateway('network.client_address'), says: 'takes 203.0.113.7 for the client' },
+    passingCase: {
+      runCheck: () => checkPublicGateway('network.client_address'),
+      expectedDetail: 'takes 203.0.113.7 for the client',
+    },
   },
   'network.host_header': {
-    fails: {
-      examine: () =>
+    failingCase: {
+      runCheck: () =>
         checkPublicGateway('network.host_header', {
           changeHeaders: headers => ({ ...headers, host: '127.0.0.1:8787' }),
         }),
-      says: 'changes the Host field of requests to 127.0.0.1:8787',
+      expectedDetail: 'changes the Host field of requests to 127.0.0.1:8787',
     },
-    holds: { examine: () => checkPublicGateway('network.host_header'), says: 'passes the name agents.test on' },
+    passingCase: {
+      runCheck: () => checkPublicGateway('network.host_header'),
+      expectedDetail: 'passes the name agents.test on',
+    },
   },
   'network.body_size': {
-    fails: {
-      examine: () => checkPublicGateway('network.body_size', { maxBodyBytes: 1024 * 1024 }),
-      says: 'does not pass on',
+    failingCase: {
+      runCheck: () => checkPublicGateway('network.body_size', { maxBodyBytes: 1024 * 1024 }),
+      expectedDetail: 'does not pass on',
     },
-    holds: { examine: () => checkPublicGateway('network.body_size'), says: 'bodies of 1.5 MB' },
+    passingCase: { runCheck: () => checkPublicGateway('network.body_size'), expectedDetail: 'bodies of 1.5 MB' },
   },
   'network.streaming': {
-    fails: { examine: () => checkPublicGateway('network.streaming', { isBuffering: true }), says: 'buffers streams' },
-    holds: { examine: () => checkPublicGateway('network.streaming'), says: 'as they come' },
+    failingCase: {
+      runCheck: () => checkPublicGateway('network.streaming', { isBuffering: true }),
+      expectedDetail: 'buffers streams',
+    },
+    passingCase: { runCheck: () => checkPublicGateway('network.streaming'), expectedDetail: 'as they come' },
   },
 }

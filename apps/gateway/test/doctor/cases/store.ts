@@ -117,30 +117,31 @@ function examineSchema({ isOld }: { readonly isOld: boolean }) {
 
 export const storeCases: Cases = {
   'store.schema': {
-    fails: {
-      examine: async () => examineSchema({ isOld: true }),
-      says: 'its tables have number 1, and a start of this release',
+    failingCase: {
+      runCheck: async () => examineSchema({ isOld: true }),
+      expectedDetail: 'its tables have number 1, and a start of this release',
     },
-    holds: { examine: async () => examineSchema({ isOld: false }), says: 'a start changes no table' },
+    passingCase: { runCheck: async () => examineSchema({ isOld: false }), expectedDetail: 'a start changes no table' },
   },
   'store.setup': {
-    fails: {
-      examine: () => examineSetup('https://moved.test'),
-      says: 'holds the data of the origin https://agents.test, and this gateway has the origin https://moved.test',
+    failingCase: {
+      runCheck: () => examineSetup('https://moved.test'),
+      expectedDetail:
+        'holds the data of the origin https://agents.test, and this gateway has the origin https://moved.test',
     },
-    holds: { examine: () => examineSetup('https://agents.test'), says: 'is that of this gateway' },
+    passingCase: { runCheck: () => examineSetup('https://agents.test'), expectedDetail: 'is that of this gateway' },
   },
   'store.database': {
-    fails: { examine: () => examineDatabase({ isDamaged: true }), says: 'is damaged' },
-    holds: { examine: () => examineDatabase({ isDamaged: false }), says: 'its pages are sound' },
+    failingCase: { runCheck: () => examineDatabase({ isDamaged: true }), expectedDetail: 'is damaged' },
+    passingCase: { runCheck: () => examineDatabase({ isDamaged: false }), expectedDetail: 'its pages are sound' },
   },
   'store.files': {
-    fails: { examine: () => examineBucket(403), says: 'their store answered 403' },
-    holds: { examine: () => examineBucket(200), says: 'can be written, read and deleted' },
+    failingCase: { runCheck: () => examineBucket(403), expectedDetail: 'their store answered 403' },
+    passingCase: { runCheck: () => examineBucket(200), expectedDetail: 'can be written, read and deleted' },
   },
   'store.backup': {
-    fails: { examine: async () => examineBackup(9), says: 'the last backup is 9 days old' },
-    holds: { examine: async () => examineBackup(1), says: 'the last backup is 1 days old' },
+    failingCase: { runCheck: async () => examineBackup(9), expectedDetail: 'the last backup is 9 days old' },
+    passingCase: { runCheck: async () => examineBackup(1), expectedDetail: 'the last backup is 1 days old' },
   },
 }
 
@@ -148,45 +149,48 @@ export const storeCases: Cases = {
 export const serverCases: Cases = {
   'store.server_version': {
     // No server that old is available.
-    fails: {
-      examine: async () => [outcomeFor('PostgreSQL', judgeServerVersion(standing))],
-      says: 'PostgreSQL 12 no longer gets',
+    failingCase: {
+      runCheck: async () => [outcomeFor('PostgreSQL', judgeServerVersion(standing))],
+      expectedDetail: 'PostgreSQL 12 no longer gets',
     },
-    holds: { examine: () => examineServer('store.server_version'), says: 'PostgreSQL ' },
+    passingCase: { runCheck: () => examineServer('store.server_version'), expectedDetail: 'PostgreSQL ' },
   },
   'store.server_rights': {
-    fails: {
-      async examine() {
+    failingCase: {
+      async runCheck() {
         return examineServer('store.server_rights', (await findServer()).readerUrl)
       },
-      says: 'may not make tables in the schema "postern"',
+      expectedDetail: 'may not make tables in the schema "postern"',
     },
-    holds: { examine: () => examineServer('store.server_rights'), says: 'may make and change the tables' },
+    passingCase: {
+      runCheck: () => examineServer('store.server_rights'),
+      expectedDetail: 'may make and change the tables',
+    },
   },
   'store.server_clock': {
-    fails: {
-      examine: () => examineServer('store.server_clock', undefined, () => Date.now() + 60_000),
-      says: "the database server's clock is",
+    failingCase: {
+      runCheck: () => examineServer('store.server_clock', undefined, () => Date.now() + 60_000),
+      expectedDetail: "the database server's clock is",
     },
-    holds: { examine: () => examineServer('store.server_clock'), says: 'the clocks agree' },
+    passingCase: { runCheck: () => examineServer('store.server_clock'), expectedDetail: 'the clocks agree' },
   },
   'store.server_latency': {
-    fails: { examine: examineSlowLine, says: 'there and back' },
-    holds: { examine: () => examineServer('store.server_latency'), says: 'there and back' },
+    failingCase: { runCheck: examineSlowLine, expectedDetail: 'there and back' },
+    passingCase: { runCheck: () => examineServer('store.server_latency'), expectedDetail: 'there and back' },
   },
   'store.workers': {
-    fails: { examine: () => examineWorkers('ingress_alone'), says: 'messages wait' },
-    holds: {
-      examine: () => examineWorkers('with_worker', 'a worker'),
-      says: '1 of the gateways at this database take',
+    failingCase: { runCheck: () => examineWorkers('ingress_alone'), expectedDetail: 'messages wait' },
+    passingCase: {
+      runCheck: () => examineWorkers('with_worker', 'a worker'),
+      expectedDetail: '1 of the gateways at this database take',
     },
   },
   'store.server_transport': {
     // Every server of this machine is near.
-    fails: {
-      examine: async () => [outcomeFor('PostgreSQL', judgeServerTransport(standing))],
-      says: 'is not encrypted',
+    failingCase: {
+      runCheck: async () => [outcomeFor('PostgreSQL', judgeServerTransport(standing))],
+      expectedDetail: 'is not encrypted',
     },
-    holds: { examine: () => examineServer('store.server_transport'), says: 'nobody on the network' },
+    passingCase: { runCheck: () => examineServer('store.server_transport'), expectedDetail: 'nobody on the network' },
   },
 }

@@ -27,24 +27,24 @@ export async function examineTls(
 
 export const tlsCases: Cases = {
   'tls.chain': {
-    fails: {
-      examine: () => examineTls('tls.chain', { certificate: makeCertificate(ownHost) }),
-      says: /peers do not trust the certificate of agents\.test: it is self-signed/,
+    failingCase: {
+      runCheck: () => examineTls('tls.chain', { certificate: makeCertificate(ownHost) }),
+      expectedDetail: /peers do not trust the certificate of agents\.test: it is self-signed/,
     },
-    holds: { examine: () => examineTls('tls.chain'), says: 'its chain is complete' },
+    passingCase: { runCheck: () => examineTls('tls.chain'), expectedDetail: 'its chain is complete' },
   },
   'tls.expiry': {
-    fails: {
-      examine: () => examineTls('tls.expiry', { now: () => Date.parse('2048-12-22T12:00:00Z') }),
-      says: 'expires in 9 days',
+    failingCase: {
+      runCheck: () => examineTls('tls.expiry', { now: () => Date.parse('2048-12-22T12:00:00Z') }),
+      expectedDetail: 'expires in 9 days',
     },
-    holds: {
-      examine: () => examineTls('tls.expiry', { now: () => Date.parse('2048-12-01T12:00:00Z') }),
-      says: 'expires in 30 days',
+    passingCase: {
+      runCheck: () => examineTls('tls.expiry', { now: () => Date.parse('2048-12-01T12:00:00Z') }),
+      expectedDetail: 'expires in 30 days',
     },
   },
   'tls.versions': {
-    fails: { examine: () => examineTls('tls.versions', { isOld: true }), says: 'still speaks TLSv1' },
-    holds: { examine: () => examineTls('tls.versions'), says: 'speaks TLSv1.3, and nothing older' },
+    failingCase: { runCheck: () => examineTls('tls.versions', { isOld: true }), expectedDetail: 'still speaks TLSv1' },
+    passingCase: { runCheck: () => examineTls('tls.versions'), expectedDetail: 'speaks TLSv1.3, and nothing older' },
   },
 }

@@ -48,22 +48,25 @@ async function examineSilentHost() {
 
 export const workCases: Cases = {
   'work.dead_letters': {
-    fails: { examine: () => examineAfter('work.dead_letters', 550), says: 'one dead letter' },
-    holds: { examine: () => examineIdle('work.dead_letters'), says: 'no dead letters' },
+    failingCase: { runCheck: () => examineAfter('work.dead_letters', 550), expectedDetail: 'one dead letter' },
+    passingCase: { runCheck: () => examineIdle('work.dead_letters'), expectedDetail: 'no dead letters' },
   },
   'work.overdue': {
-    fails: {
-      examine: () => examineAfter('work.overdue', 450, 3_600_000),
-      says: /waits for \d+ s, and no worker has taken/,
+    failingCase: {
+      runCheck: () => examineAfter('work.overdue', 450, 3_600_000),
+      expectedDetail: /waits for \d+ s, and no worker has taken/,
     },
-    holds: { examine: () => examineIdle('work.overdue'), says: 'workers take work as it comes' },
+    passingCase: { runCheck: () => examineIdle('work.overdue'), expectedDetail: 'workers take work as it comes' },
   },
   'work.hosts': {
-    fails: { examine: examineSilentHost, says: 'sends nothing to' },
-    holds: { examine: () => examineIdle('work.hosts'), says: 'answers' },
+    failingCase: { runCheck: examineSilentHost, expectedDetail: 'sends nothing to' },
+    passingCase: { runCheck: () => examineIdle('work.hosts'), expectedDetail: 'answers' },
   },
   'work.suppressions': {
-    fails: { examine: () => examineAfter('work.suppressions', 550), says: 'sends nothing to 1 address' },
-    holds: { examine: () => examineIdle('work.suppressions'), says: 'no address is suppressed' },
+    failingCase: {
+      runCheck: () => examineAfter('work.suppressions', 550),
+      expectedDetail: 'sends nothing to 1 address',
+    },
+    passingCase: { runCheck: () => examineIdle('work.suppressions'), expectedDetail: 'no address is suppressed' },
   },
 }

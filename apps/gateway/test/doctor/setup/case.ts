@@ -3,14 +3,14 @@ import type { CheckOutcome, DoctorDeps } from '@postern/operator'
 import { findMissingNeed, installationChecks, machineChecks } from '@postern/operator/doctor'
 import { expect } from 'vitest'
 
-/** One installation for a check: the examination, and a text of the expected finding. */
+/** One installation for a check: the function that runs the check, and a text of the expected finding. */
 interface Scenario {
-  examine(): Promise<readonly CheckOutcome[]>
-  readonly says: string | RegExp
+  runCheck(): Promise<readonly CheckOutcome[]>
+  readonly expectedDetail: string | RegExp
 }
 
-/** One installation for each check where it holds, and one where it fails. */
-export type Cases = Readonly<Record<string, { readonly fails: Scenario; readonly holds: Scenario }>>
+/** For each check, one installation that fails the check and one that passes it. */
+export type Cases = Readonly<Record<string, { readonly failingCase: Scenario; readonly passingCase: Scenario }>>
 
 export const allChecks = [...machineChecks, ...installationChecks]
 
@@ -23,13 +23,15 @@ export async function examine(id: string, deps: DoctorDeps): Promise<readonly Ch
   return 'verdict' in outcomes ? [outcomes] : outcomes
 }
 
-export function expectFault(outcomes: readonly CheckOutcome[], says: string | RegExp): void {
+export function expectFault(outcomes: readonly CheckOutcome[], expectedDetail: string | RegExp): void {
   const faults = outcomes.filter(({ verdict }) => verdict === 'failure' || verdict === 'warning')
-  const outcome = faults.find(({ message }) => (typeof says === 'string' ? message.includes(says) : says.test(message)))
+  const outcome = faults.find(({ message }) =>
+    typeof expectedDetail === 'string' ? message.includes(expectedDetail) : expectedDetail.test(message),
+  )
   expect(outcome ?? outcomes).toMatchObject({ fix: expect.stringMatching(/\S/) })
 }
 
-export function expectPass(outcomes: readonly CheckOutcome[], says: string | RegExp): void {
+export function expectPass(outcomes: readonly CheckOutcome[], expectedDetail: string | RegExp): void {
   expect(outcomes.map(({ verdict }) => verdict)).toEqual(outcomes.map(() => 'ok'))
-  expect(outcomes.map(({ message }) => message).join('\n')).toMatch(says)
+  expect(outcomes.map(({ message }) => message).join('\n')).toMatch(expectedDetail)
 }

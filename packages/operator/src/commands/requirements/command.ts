@@ -1,7 +1,7 @@
 // Declares the commands that list and decide requirements of agents.
 import { rememberScopes } from '@postern/message'
 import { declareGroup } from '../declare.ts'
-import { requirementStates } from './states.ts'
+import { requirementStates } from './requirement-states.ts'
 
 const remember = {
   description: 'let the decision count for later calls of the tool by the same sender',

@@ -4,7 +4,7 @@ import { channelNameSchema, policySchema, rememberScopes, requirementKinds, reso
 import { z } from 'zod'
 import { defineOperation } from '../../api/operation.ts'
 import { instantSchema, listFilters, pageOf, pageParameters, unknownNameRefusal } from '../../api/page.ts'
-import { requirementStates } from './states.ts'
+import { requirementStates } from './requirement-states.ts'
 
 const { agent, channel, sender, since, until, text } = listFilters
 const approvers = ['operator', 'sender'] as const

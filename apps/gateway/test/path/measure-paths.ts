@@ -1,6 +1,6 @@
 // Finds the source files that run for one message of each channel.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RecordedGateway } from './counted-gateway.ts'
+import type { RecordedGateway } from './recorded-gateway.ts'
 
 export type MeasuredChannel = 'activitypub' | 'a2a' | 'email' | 'web'
 

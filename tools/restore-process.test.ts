@@ -17,7 +17,7 @@ test('passes', () => {})`
 test('a test file that leaves a server open fails, without failing the next file in the process', () => {
   const folder = mkdtempSync(join(tmpdir(), 'leave-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const setUp = JSON.stringify(join(import.meta.dirname, 'leave-as-found.ts'))
+  const setUp = JSON.stringify(join(import.meta.dirname, 'restore-process.ts'))
   const shared = "globals: true, pool: 'forks', isolate: false, maxWorkers: 1"
   writeFileSync(join(folder, 'vitest.config.mjs'), `export default { test: { ${shared}, setupFiles: [${setUp}] } }`)
   writeFileSync(join(folder, 'a-leaves.test.mjs'), describeFile('{}'))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { message, transportEvidence } from '../../test/messages.ts'
 import type { Intake } from '../ports/records/intake.ts'
-import { createSpeakerKey } from './identify-speaker.ts'
+import { createSpeakerKey } from './speaker-key.ts'
 
 function speakerOf(members: Partial<Intake['message']>, overrides: Partial<Intake> = {}): string | undefined {
   const { raw: _, history: __, ...intakeMessage } = message()
