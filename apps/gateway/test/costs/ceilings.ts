@@ -101,7 +101,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'rounds',
-    ceilings: { activitypub: 11, a2a: 9, email: 13, web: 31, delivery: 9 },
+    ceilings: { activitypub: 11, a2a: 9, email: 13, web: 31, delivery: 10 },
     aims: forMessages(4),
     floor: timed,
   },

@@ -248,7 +248,7 @@ test('a gateway of an earlier release exits with an explanation once a newer one
   expect(await one.send({ id: 'm2', text: 'm2' })).toMatchObject({ status: 503, retryAfter: '5' })
   expect(await one.waitForExit()).toEqual({
     code: 1,
-    printed: expect.stringMatching(/^store: a newer release has changed/m),
+    output: expect.stringMatching(/^store: a newer release has changed/m),
   })
 })
 

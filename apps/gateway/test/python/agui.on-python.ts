@@ -14,7 +14,7 @@ beforeAll(async () => {
     agents: {
       shop: { use: 'ag-ui', url: `${server.url}/` },
       broken: { use: 'ag-ui', url: `${server.url}/broken` },
-      missingFields: { use: 'ag-ui', url: `${server.url}/nowhere` },
+      missing: { use: 'ag-ui', url: `${server.url}/nowhere` },
     },
   }))
 }, 120_000)
