@@ -95,7 +95,7 @@ const musts: Readonly<Record<string, string>> = {
   'CARD-EXT-002': 'needs a credential of a caller',
   'CARD-SIGN-001': 'every card reads the same by every canonicalization rule:',
   'CARD-SIGN-002': 'the official verifier accepts %s',
-  'CARD-SIGN-003': 'has a signature that the published keys verify and that names them',
+  'CARD-SIGN-003': 'has a signature with the id and the URL of a published key',
   'CARD-SIGN-004': 'a signed card (A2A-C06)',
   'AUTH-SERVER-002': 'a call without a credential (A2A-A01)',
   'AUTH-SCOPE-001': 'answer for another caller’s task exactly as for an unknown one (A2A-T02, BIND-EQUIV-004)',

@@ -247,7 +247,7 @@ test('a person can make and withdraw a permanent decision on the page of a mail 
   const secondResponse = await postForm(path, { decision: 'ask_again' })
   expect([secondResponse.status, await secondResponse.text()]).toEqual([
     200,
-    expect.stringContaining('asked for again from now on'),
+    expect.stringContaining('You will be asked again next time.'),
   ])
   expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('ask_again')
   expect(await sendMail('order m3, please')).toContain('/actions/')
