@@ -14,7 +14,7 @@ beforeAll(async () => {
     agents: {
       shop: { use: 'ag-ui', url: `${server.url}/` },
       broken: { use: 'ag-ui', url: `${server.url}/broken` },
-      missing: { use: 'ag-ui', url: `${server.url}/nowhere` },
+      lost: { use: 'ag-ui', url: `${server.url}/nowhere` },
     },
   }))
 }, 120_000)
