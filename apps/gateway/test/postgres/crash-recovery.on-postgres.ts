@@ -47,12 +47,20 @@ async function startGateway(agent: keyof typeof crashingAgents) {
   return gateway
 }
 
+// On a busy machine, the message can be durable before the agent gets it. Such a try says nothing about the crash points, so another one follows.
+const options = { retry: 3 }
+
 test.each(crashPoints)(
   'after a crash %s, the store lacks the message, and the gateway answers once when the peer sends the message again',
-  async step => checkMessageNotStored(await startGateway('dying'), crashFiles, step),
+  options,
+  async step => {
+    crashFiles.readAndClearRuns()
+    await checkMessageNotStored(await startGateway('dying'), crashFiles, step)
+  },
 )
 
-test('in the hour after a crash, a gateway stores messages before it passes them to agents', async () => {
+test('in the hour after a crash, a gateway stores messages before it passes them to agents', options, async () => {
+  crashFiles.readAndClearRuns()
   const gateway = await startGateway('dying')
   await checkMessageNotStored(gateway, crashFiles, 'before the agent answers')
   await checkMessageStored(gateway, crashFiles)
