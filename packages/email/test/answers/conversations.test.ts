@@ -142,7 +142,7 @@ describe('a conversation with reply_all', () => {
       ...threading,
     })
     expect(otherReply.text).toBe('I know 0 earlier.')
-    // Bob's own history has only the turn that was sent to him: the question and its answer together.
+    // Bob's own history has only the turn that was sent to Bob: the question and its answer together.
     const privateReply = await exchangeMails(gateway, { from: bob, text: 'Psst', ...threading })
     expect(privateReply.text).toBe('I know 1 earlier.')
   })
