@@ -66,11 +66,37 @@ export interface VerifyMailDeps extends ReadMailDeps {
  */
 export async function verifyMail(raw: RawMail, deps: VerifyMailDeps): Promise<ProvenMail> {
   const mail = await readUnprovenMail(raw, deps)
-  const evidence = await gatherEvidence(mail, deps)
-  const parsedMail = await parseMail(mail, evidence, deps)
-  const authentication = await authenticateMail({ mail, evidence, parsedMail }, deps)
+  const originChecks = startOriginChecks(mail, deps)
+  const [keys, spf] = await originChecks.results
+  const evidence = readEvidence(mail, { ...originChecks, keys, spf }, deps)
+  const result = await deps.readSimple(createParseJob(mail, evidence), mail.header)
+  const parsedMail = 'body' in result ? result : await deps.pool.run(result, describeSender(mail, result, evidence))
+  evidence.times.readAt = deps.steps.now()
+  const authentication = parsedMail
+    ? await judgeAuthor(mail, toMailEvidence(evidence, parsedMail), parsedMail, deps)
+    : unjudgedAuthentication('the parser was stopped')
+  recordProofs(deps.steps, authentication.proofs, evidence)
   refuseImpostors(mail.addresses.author, authentication, deps)
-  return addFindings(mail, { evidence, authentication, body: parsedMail?.body ?? createUnparsedBody(mail) }, deps)
+  const body = parsedMail?.body ?? createUnparsedBody(mail)
+  const coverage = applyCoverage(mail.header, mail.addresses, authentication.coverage)
+  const { signedHeader, signedRecipients } = coverage
+  const historyFlags = mail.raw.historyFlags ?? [
+    ...(await flagReusedId(mail, deps)),
+    ...flagReplay({ ...mail, signedRecipients }, authentication, deps),
+  ]
+  const senderHistories = await compareWithCorrespondents(mail, authentication, deps)
+  const notifyingAgents = await findNotifyingAgents({ ...mail, signedHeader, authentication, body }, deps)
+  const flags = [
+    ...evidence.plan.flags,
+    ...listMailFlags(mail, deps),
+    ...historyFlags,
+    ...authentication.flags,
+    ...coverage.flags,
+    ...body.flags,
+  ]
+  const storedOctets = removeForeignResults(mail, evidence.upstream?.field)
+  const findings = { signedHeader, signedRecipients, authentication, body, senderHistories, notifyingAgents }
+  return { ...mail, ...findings, storedOctets, historyFlags, flags } as unknown as ProvenMail
 }
 
 /** The evidence about the origin of a mail that is known before the mail is parsed, and the plan of its signatures. */
@@ -80,40 +106,47 @@ interface EarlyEvidence extends Pick<MailEvidence, 'spf' | 'upstream' | 'trusted
   readonly isSealed: boolean
   readonly keys: Awaited<ReturnType<typeof fetchKeys>>
   readonly judgeOptions: JudgeOptions
+  readonly isSpfEnough: boolean
   readonly times: CheckTimes
 }
 
-/** Queries DNS for the keys of the signatures and for SPF, and reads the verdict of a trusted server. */
-async function gatherEvidence(mail: UnprovenMail, deps: VerifyMailDeps): Promise<EarlyEvidence> {
-  const { raw, header, addresses } = mail
-  const { gateway, dns, limits, trust, steps } = deps
-  const authorDomain = addresses.author.domain
-  const chain = trust.arc_sealers.length > 0 ? planChain(header, trust.arc_sealers) : noChain
-  const plan = planSignatures(header, authorDomain, { limits, chain })
+/** Starts the DNS queries for the keys of the signatures and for SPF. `results` are the keys and the result of SPF. */
+function startOriginChecks({ raw, ...mail }: UnprovenMail, deps: VerifyMailDeps) {
+  const { dns, limits, trust, steps } = deps
+  const authorDomain = mail.addresses.author.domain
+  const chain = trust.arc_sealers.length > 0 ? planChain(mail.header, trust.arc_sealers) : noChain
+  const plan = planSignatures(mail.header, authorDomain, { limits, chain })
   const keyBudget = dns.openBudget()
-  void queryPolicyEarly(mail, deps)
+  void queryPolicyEarly({ raw, ...mail }, deps)
   const times: CheckTimes = { startedAt: steps.now(), cachedNames: dns.listCached(plan.keyNames) }
-  const [keys, spf] = await Promise.all([
+  const results = Promise.all([
     fetchKeys(plan, keyBudget),
     runSpfCheck(raw, deps).finally(() => {
       times.spfAt = steps.now()
     }),
   ])
-  const { endpoint } = raw.envelope
-  const upstream = trust.upstreams.length > 0 ? readUpstream(header, { endpoint, authorDomain, trust }) : undefined
-  const trustedVerdict = findTrustedVerdict(mail, upstream)
-  const judgeOptions = { now: gateway.system.now(), minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
-  return { plan, isSealed: chain.isSealed, keys, spf, upstream, trustedVerdict, judgeOptions, times }
+  return { plan, isSealed: chain.isSealed, times, results }
 }
 
-/** Parses a mail and verifies its signatures. It returns undefined if the worker thread died or timed out. */
-async function parseMail(
+/** Adds the verdict of a trusted server to the results of the first checks. */
+function readEvidence(
   mail: UnprovenMail,
-  evidence: EarlyEvidence,
-  { readSimple, pool, trust, steps }: VerifyMailDeps,
-): Promise<MimeResult | undefined> {
-  const { plan, isSealed, keys, trustedVerdict, judgeOptions, times } = evidence
-  const job: MimeJob = {
+  { plan, isSealed, times, keys, spf }: Pick<EarlyEvidence, 'plan' | 'isSealed' | 'times' | 'keys' | 'spf'>,
+  { gateway, trust }: VerifyMailDeps,
+): EarlyEvidence {
+  const { raw, header, addresses } = mail
+  const options = { endpoint: raw.envelope.endpoint, authorDomain: addresses.author.domain, trust }
+  const upstream = trust.upstreams.length > 0 ? readUpstream(header, options) : undefined
+  const trustedVerdict = findTrustedVerdict(mail, upstream)
+  const judgeOptions = { now: gateway.system.now(), minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
+  return { plan, isSealed, times, keys, spf, upstream, trustedVerdict, judgeOptions, isSpfEnough: trust.spf_only }
+}
+
+function createParseJob(
+  mail: UnprovenMail,
+  { plan, isSealed, keys, trustedVerdict, judgeOptions }: EarlyEvidence,
+): MimeJob {
+  return {
     octets: mail.raw.octets,
     ignoredRanges: plan.ignoredRanges,
     keys,
@@ -123,23 +156,16 @@ async function parseMail(
     keepsQuotes: keepsQuotes(mail.header),
     now: judgeOptions.now,
   }
-  const result = await readSimple(job, mail.header)
-  const sender = describeSender(mail, { ...evidence, signatures: result.signatures, isSpfEnough: trust.spf_only })
-  const parsedMail = 'body' in result ? result : await pool.run(result, sender)
-  times.readAt = steps.now()
-  return parsedMail
 }
 
-interface SenderEvidence extends Pick<EarlyEvidence, 'spf' | 'trustedVerdict' | 'judgeOptions'> {
-  /** The signatures that are verified already. They are absent if the worker thread verifies them. */
-  readonly signatures: MimeJob['signatures']
-  readonly isSpfEnough: boolean
-}
-
-/** Describes the sender for the queue of the worker threads, from the evidence that is known before parsing. */
+/**
+ * Describes the sender for the queue of the worker threads, from the evidence that is known before parsing. `signatures` are absent if the worker
+ * thread verifies them.
+ */
 function describeSender(
   { raw, addresses: { author } }: UnprovenMail,
-  { signatures = [], spf, trustedVerdict, judgeOptions, isSpfEnough }: SenderEvidence,
+  { signatures = [] }: Pick<MimeJob, 'signatures'>,
+  { spf, trustedVerdict, judgeOptions, isSpfEnough }: EarlyEvidence,
 ): MailSender {
   const isSigned = signatures.some(
     report =>
@@ -150,58 +176,17 @@ function describeSender(
   return { isProven: trustedVerdict !== undefined || isSigned || isProvenBySpf, network: ip && networkOf(ip) }
 }
 
-interface ParsedEvidence {
-  readonly mail: UnprovenMail
-  readonly evidence: EarlyEvidence
-  /** The parsed mail. It is undefined if the worker thread died or timed out. */
-  readonly parsedMail: MimeResult | undefined
-}
-
-/** Judges the author of a mail, and records the proofs. */
-async function authenticateMail(
-  { mail, evidence, parsedMail }: ParsedEvidence,
-  deps: VerifyMailDeps,
-): Promise<Authentication> {
-  const { spf, upstream, trustedVerdict, judgeOptions, keys, times } = evidence
-  const signatures = parsedMail?.signatures.map(report => classifySignature(report, judgeOptions)) ?? []
-  const authentication = parsedMail
-    ? await judgeAuthor(mail, { signatures, spf, chain: parsedMail.chain, upstream, trustedVerdict }, parsedMail, deps)
-    : unjudgedAuthentication('the parser was stopped')
-  recordProofs(deps.steps, authentication.proofs, { keys, times })
-  return authentication
-}
-
-interface JudgedMail {
-  readonly evidence: EarlyEvidence
-  readonly authentication: Authentication
-  readonly body: MailBody
-}
-
-/** Adds to a judged mail everything that all its recipients need: the covered header, the flags and the stored octets. */
-async function addFindings(
-  mail: UnprovenMail,
-  { evidence: { plan, upstream }, authentication, body }: JudgedMail,
-  deps: VerifyMailDeps,
-): Promise<ProvenMail> {
-  const coverage = applyCoverage(mail.header, mail.addresses, authentication.coverage)
-  const { signedHeader, signedRecipients } = coverage
-  const historyFlags = mail.raw.historyFlags ?? [
-    ...(await flagReusedId(mail, deps)),
-    ...flagReplay({ ...mail, signedRecipients }, authentication, deps),
-  ]
-  const senderHistories = await compareWithCorrespondents(mail, authentication, deps)
-  const notifyingAgents = await findNotifyingAgents({ ...mail, signedHeader, authentication, body }, deps)
-  const flags = [
-    ...plan.flags,
-    ...listMailFlags(mail, deps),
-    ...historyFlags,
-    ...authentication.flags,
-    ...coverage.flags,
-    ...body.flags,
-  ]
-  const storedOctets = removeForeignResults(mail, upstream?.field)
-  const findings = { signedHeader, signedRecipients, authentication, body, senderHistories, notifyingAgents }
-  return { ...mail, ...findings, storedOctets, historyFlags, flags } as unknown as ProvenMail
+function toMailEvidence(
+  { spf, upstream, trustedVerdict, judgeOptions }: EarlyEvidence,
+  { signatures, chain }: MimeResult,
+): Omit<MailEvidence, 'authorDomain' | 'dmarc'> {
+  return {
+    signatures: signatures.map(report => classifySignature(report, judgeOptions)),
+    spf,
+    chain,
+    upstream,
+    trustedVerdict,
+  }
 }
 
 /**

@@ -145,7 +145,14 @@ async function startRun(request: RequestedRun, deps: WebDeps): Promise<StartedRu
       : noDecisions
   const closedQuestion = await resolveClosedQuestion(decidedInterrupts.closedQuestion, request, deps)
   const isDeciding = decidedInterrupts.watchedTurn !== undefined || closedQuestion !== undefined
-  const start = await describeStart({ ...resolvedRun, request, decidedInterrupts, isDeciding }, deps)
+  const snapshotContent = {
+    recentEntries: resolvedRun.recentEntries,
+    userMessages: isDeciding ? [] : news.userMessages,
+    isJoined: conversation?.joined !== undefined,
+  }
+  const snapshots = await createSnapshots(request, snapshotContent, deps)
+  const state = await findChatState(entries, deps)
+  const start = describeStart({ ...resolvedRun, request, decidedInterrupts, isDeciding, snapshots, state }, deps)
   if (decidedInterrupts.watchedTurn) return { ...start, watchedTurn: decidedInterrupts.watchedTurn }
   const admittedNews: RunNews = isDeciding ? { ...news, userMessages: [], toolResults: [] } : news
   const answers = isDeciding ? [] : decidedInterrupts.answers
@@ -176,24 +183,24 @@ interface RunDecisions extends ResolvedRun {
   readonly decidedInterrupts: DecidedInterrupts
   /** True if the run decides something, so that its other content does not count. */
   readonly isDeciding: boolean
+  readonly snapshots: StartedRun['snapshots']
+  readonly state: StartedRun['state']
 }
 
 /** Describes what the client sees first, before the new content of the run is stored. */
-async function describeStart(
-  { request, conversation, recentEntries, entries, news, decidedInterrupts, isDeciding }: RunDecisions,
+function describeStart(
+  { request, recentEntries, news, decidedInterrupts, isDeciding, snapshots, state }: RunDecisions,
   deps: WebDeps,
-): Promise<Omit<StartedRun, 'watchedTurn'>> {
+): Omit<StartedRun, 'watchedTurn'> {
   const { owner } = request.owner
   const isAnswered = news.userMessages.length > 0 || decidedInterrupts.answers.length > 0
-  const isJoined = conversation?.joined !== undefined
-  const snapshotContent = { recentEntries, userMessages: isDeciding ? [] : news.userMessages, isJoined }
   const ignoredWarnings = isDeciding && isAnswered ? ['messages sent together with a decision were ignored'] : []
   return {
     readInterrupts: async () =>
       recentEntries.length > 0 ? listOpenInterrupts(recentEntries, { owner, isAnswered }, deps) : [],
     readMessages: () => createFinalSnapshot(request, deps),
-    snapshots: await createSnapshots(request, snapshotContent, deps),
-    state: await findChatState(entries, deps),
+    snapshots,
+    state,
     warnings: [...news.warnings, ...decidedInterrupts.warnings, ...ignoredWarnings],
     isAsking: decidedInterrupts.isAsking,
   }
