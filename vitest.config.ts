@@ -74,7 +74,7 @@ export default defineConfig({
           name: 'postgres',
           include: [
             'packages/store/test/postgres/**/*.on-postgres.ts',
-            'apps/gateway/test/{postgres,costs}/*.on-postgres.ts',
+            'apps/gateway/test/{postgres,costs}/**/*.on-postgres.ts',
           ],
           globalSetup: 'apps/gateway/test/postgres/server/start-server.ts',
           setupFiles: [endChildren, 'tools/patient-waits.ts'],

@@ -1,4 +1,5 @@
 // Sends messages to several gateways, and checks their answers.
+import { setTimeout as delay } from 'node:timers/promises'
 import type { MessageSummary } from '@postern/pipeline'
 import { expect, onTestFinished } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
@@ -49,14 +50,20 @@ interface MessageLoad {
   readonly acknowledged: readonly string[]
   /** Resolves once so many more messages are acknowledged. */
   waitForAnswers(count: number): Promise<void>
+  /** Sends fewer messages while `work` runs, so that a gateway that starts on a busy machine gets its share of the processor. */
+  slowDuring(work: () => Promise<unknown>): Promise<void>
   /** Stops sending. */
   end(): Promise<void>
 }
+
+/** The pause of each client between two messages of a slow load, ms. */
+const slowPauseMs = 100
 
 /** Starts eight clients that send to the gateways in turn, each in conversations of ten messages, and retry refused messages. */
 export function startLoad(gateways: readonly PairedGateway[], name = 'm'): MessageLoad {
   const acknowledged: string[] = []
   let isOver = false
+  let isSlow = false
 
   async function sendOn(sender: number): Promise<void> {
     for (let number = 1; !isOver; number += 1) {
@@ -66,6 +73,7 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Messa
       const first = await gateways[number % gateways.length]?.send(message).catch(() => undefined)
       if (first?.status !== 200) await sendUntilAcknowledged(gateways, message)
       acknowledged.push(id)
+      if (isSlow) await delay(slowPauseMs)
     }
   }
 
@@ -80,6 +88,11 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Messa
     async waitForAnswers(count) {
       const acknowledgedBefore = acknowledged.length
       await eventually(async () => acknowledged.length > acknowledgedBefore + count, 150_000)
+    },
+    async slowDuring(work) {
+      isSlow = true
+      await work()
+      isSlow = false
     },
     async end() {
       isOver = true
