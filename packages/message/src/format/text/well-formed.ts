@@ -7,24 +7,23 @@
  */
 export function toWellFormed<Value>(value: Value): Value
 export function toWellFormed(value: unknown): unknown {
-  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed()
-  if (Array.isArray(value)) return listWellFormed(value)
-  return isPlainObject(value) ? objectWellFormed(value) : value
+  // Nearly every value is well formed, and a check makes no copies.
+  return isWellFormed(value) ? value : convert(value)
 }
 
-function listWellFormed(items: readonly unknown[]): readonly unknown[] {
-  const converted = items.map(toWellFormed)
-  return converted.every((item, index) => item === items[index]) ? items : converted
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (Array.isArray(value)) return value.every(isWellFormed)
+  if (!isPlainObject(value)) return true
+  for (const name of Object.keys(value)) if (!name.isWellFormed() || !isWellFormed(value[name])) return false
+  return true
 }
 
-function objectWellFormed(object: Readonly<Record<string, unknown>>): unknown {
-  let isSame = true
-  const members = Object.entries(object).map(([name, member]): [string, unknown] => {
-    const convertedMember = [name.toWellFormed(), toWellFormed(member)] as const
-    if (convertedMember[0] !== name || convertedMember[1] !== member) isSame = false
-    return [...convertedMember]
-  })
-  return isSame ? object : Object.fromEntries(members)
+function convert(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(convert)
+  if (!isPlainObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.toWellFormed(), convert(member)]))
 }
 
 /** Returns true for a plain object. Instances of classes, such as bytes and dates, define their own JSON form and are left alone. */
