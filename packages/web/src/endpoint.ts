@@ -9,6 +9,7 @@ import type { OwnerQuota, RecordQuota, RecordStore, TranscriptStore } from '@pos
 import type { Context, MiddlewareHandler } from 'hono'
 import type { WebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
+import type { TurnPolls } from './polling/turn-polls.ts'
 import type { VerifyOwner, WebOwner } from './verify.ts'
 
 /** The dependencies of the routes of the web chat. */
@@ -30,6 +31,7 @@ export interface WebDeps {
   readonly records: RecordStore & RecordQuotas
   /** A signal that is aborted when the gateway stops, because a stream without an end would delay the stop. */
   readonly shutdownSignal: AbortSignal
+  readonly turnPolls: TurnPolls
   /** Returns true if people may link their addresses for this agent. */
   isLinking(agent: string): boolean
 }

@@ -14,6 +14,7 @@ import { webConfigSchema } from './config.ts'
 import { deliverRun } from './deliver.ts'
 import type { BoundTranscript, RecordQuotas, WebDeps } from './endpoint.ts'
 import { limitTranscript } from './endpoint.ts'
+import { createTurnPolls } from './polling/turn-polls.ts'
 import { addressRun, describeResponse, renderResponse, showChatAnswer } from './render.ts'
 import { createWebRoutes } from './routes.ts'
 import { createRunReplay } from './runs/replay.ts'
@@ -61,6 +62,7 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
     limitedTranscript: limitTranscript(transcript, quota),
     quota,
     shutdownSignal: shutdown.signal,
+    turnPolls: createTurnPolls(gateway.system, shutdown.signal),
     verifyOwner: createVerifyOwner(config, context),
     responseSemaphore: createResponseSemaphore(responseLimits),
     attachments: createWebAttachments({ config, gateway, objects, secret }),

@@ -2,6 +2,7 @@ import type { NormalizedResponse } from '@postern/message'
 import { noLog } from '@postern/message'
 import type { ResponseRecord, TaskRecord } from '@postern/pipeline'
 import { expect, test } from 'vitest'
+import type { TurnPolls } from '../polling/turn-polls.ts'
 import type { TurnEnding } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
 
@@ -35,8 +36,13 @@ test('followTurn() ends with the answer, even if the turn commits between two re
     fail: ignore,
     end: resolve,
   }
-  const system = { sleep: async () => undefined, log: noLog }
+  const turnPolls: TurnPolls = {
+    add(poll) {
+      const timer = setInterval(poll, 1)
+      return () => clearInterval(timer)
+    },
+  }
   const watched = { message: 1, task: { owner: 'ann', id: 'run-1' }, askedAt: 0 }
-  followTurn(watched, watcher, { store: openCommittingStore(), system })
+  followTurn(watched, watcher, { store: openCommittingStore(), system: { log: noLog }, turnPolls })
   expect(await promise).toEqual({ response, isCanceled: false })
 })

@@ -3,6 +3,7 @@ import type { NormalizedResponse, Part, PartialResponse, System, TurnAborted } f
 import type { NoteNotice, SettledTask, StageNotice, Store } from '@postern/pipeline'
 import { isTurnProgress, readAbortKind } from '@postern/pipeline'
 import type { AnswerDetails } from '../events/run-events.ts'
+import type { TurnPolls } from '../polling/turn-polls.ts'
 
 /** A turn with an answer that a client follows. */
 export interface WatchedTurn {
@@ -52,12 +53,10 @@ const pendingStates: ReadonlySet<string> = new Set(['submitted', 'received'])
 
 const openStates: ReadonlySet<string> = new Set([...pendingStates, 'working'])
 
-/** The delays before the first query of the store and before each further one, ms. The store is polled because notices may get lost. */
-const [firstPollMs, pollMs] = [1_000, 5_000]
-
 interface FollowDeps {
   readonly store: Pick<Store, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>
-  readonly system: Pick<System, 'sleep' | 'log'>
+  readonly system: Pick<System, 'log'>
+  readonly turnPolls: TurnPolls
   /** Returns true if the agent begins no turn now. If it is absent, the agent begins turns. */
   isPaused?(): boolean
 }
@@ -65,7 +64,8 @@ interface FollowDeps {
 interface FollowedTurn extends FollowDeps {
   readonly watchedTurn: WatchedTurn
   readonly watcher: TurnWatcher
-  readonly endSignal: AbortSignal
+  /** True if the watcher gets nothing more. */
+  isOver: boolean
   /** The number of the agent's call whose pieces the watcher gets. */
   run: number | undefined
   nextPiece: number
@@ -77,17 +77,17 @@ interface FollowedTurn extends FollowDeps {
  * without gaps: after a missed piece, all further text comes with the answer.
  */
 export function followTurn(watchedTurn: WatchedTurn, watcher: TurnWatcher, deps: FollowDeps): () => void {
-  const { store } = deps
-  const stopController = new AbortController()
+  const { store, turnPolls } = deps
   const stop = () => {
-    stopController.abort()
+    turn.isOver = true
     stopListening()
+    stopPolling()
   }
   const turn: FollowedTurn = {
     ...deps,
     watchedTurn,
     watcher,
-    endSignal: stopController.signal,
+    isOver: false,
     run: undefined,
     nextPiece: 0,
     stop,
@@ -95,9 +95,12 @@ export function followTurn(watchedTurn: WatchedTurn, watcher: TurnWatcher, deps:
   const stopListening = store.listen(`message:${watchedTurn.message}`, payload =>
     handleNotice(payload as Notice | undefined, turn),
   )
+  const stopPolling = turnPolls.add(() => {
+    watcher.sendHeartbeat()
+    void queryTurn(turn)
+  })
   // A turn that was caused by a decision may have ended by now; one that was just admitted has not.
   if (watchedTurn.askedAt === undefined || deps.isPaused?.()) void queryTurn(turn)
-  void pollTurn(turn)
   return stop
 }
 
@@ -125,11 +128,11 @@ function handlePiece(notice: ChunkNotice, turn: FollowedTurn): void {
 }
 
 async function queryTurn(turn: FollowedTurn): Promise<void> {
-  const { watchedTurn, watcher, store, system, endSignal, stop } = turn
+  const { watchedTurn, watcher, store, system, stop } = turn
   const { message, task } = watchedTurn
   try {
     const state = task ? (await store.findTask(task))?.state : (await store.findMessage(`#${message}`))?.state
-    if (state !== undefined && pendingStates.has(state) && turn.isPaused?.() && !endSignal.aborted) {
+    if (state !== undefined && pendingStates.has(state) && turn.isPaused?.() && !turn.isOver) {
       stop()
       return watcher.fail('paused')
     }
@@ -137,7 +140,7 @@ async function queryTurn(turn: FollowedTurn): Promise<void> {
     // The answer is read after the state. A turn that has ended by then has its answer, and another one may end between
     // the two reads.
     const answer = await store.findAnswer(message)
-    if (!endSignal.aborted) endWith(state, answer?.response, turn)
+    if (!turn.isOver) endWith(state, answer?.response, turn)
   } catch (error) {
     system.log.warn({ err: error, message }, 'a run cannot be followed')
     stop()
@@ -154,14 +157,4 @@ function endWith(
   const isCanceled = state === 'canceled' || state === undefined
   stop()
   watcher.end({ response: isCanceled ? undefined : response, isCanceled })
-}
-
-async function pollTurn(turn: FollowedTurn): Promise<void> {
-  const { system, endSignal, watcher } = turn
-  for (let delayMs = firstPollMs; !endSignal.aborted; delayMs = pollMs) {
-    await system.sleep(delayMs, endSignal)
-    if (endSignal.aborted) return
-    watcher.sendHeartbeat()
-    await queryTurn(turn)
-  }
 }
