@@ -1,6 +1,6 @@
 // Sends the events of one task to all its listeners in one order.
 import type { System } from '@postern/message'
-import type { TaskKey } from '@postern/pipeline'
+import type { SettledTask, TaskKey } from '@postern/pipeline'
 import { isTurnProgress, readAbortKind } from '@postern/pipeline'
 import { createEventLog } from './event-log.ts'
 import type { ChunkNotice, FeedDeps, FeedListener, FeedState, FeedStep } from './feed-state.ts'
@@ -73,6 +73,11 @@ export function createTaskFeed({ store, system }: FeedDeps, options: FeedOptions
   }
 }
 
+/** The notice of an ended turn, with the task if the store adds it. */
+interface EndNotice {
+  readonly task?: SettledTask | undefined
+}
+
 /** Creates the tracker that listens to the notices of the task's messages. */
 function createMessageTracker(feed: FeedState) {
   const trackedMessages = new Map<number, () => void>()
@@ -88,7 +93,8 @@ function createMessageTracker(feed: FeedState) {
     trackedMessages.delete(message)
     // After an interruption, the task continues with a newer message, so its listeners stay. Otherwise the turn has ended.
     const isInterrupted = readAbortKind(notice) === 'interrupted'
-    feed.queue(() => (isInterrupted ? sendEnd(feed) : sendChanges(feed)))
+    const { task } = (notice ?? {}) as EndNotice
+    feed.queue(() => (isInterrupted ? sendEnd(feed) : sendChanges(feed, task)))
   }
 
   return {

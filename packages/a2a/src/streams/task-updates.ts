@@ -1,7 +1,7 @@
 // Sends the changes of a task to its listeners.
 import type { NormalizedResponse, Part } from '@postern/message'
 import { isoTime } from '@postern/message'
-import type { TaskRecord } from '@postern/pipeline'
+import type { SettledTask } from '@postern/pipeline'
 import { appendParts } from '@postern/pipeline'
 import type { WireMessage, WireTask, WireTaskStatus } from '../format/wire.ts'
 import { isTerminal, wireStateOf } from '../format/wire.ts'
@@ -36,9 +36,9 @@ export async function admitListener(listener: FeedListener, feed: FeedState): Pr
   }
 }
 
-/** Reads the task from the store and sends its changes. */
-export async function sendChanges(feed: FeedState): Promise<void> {
-  const record = await feed.store.findTask(feed.key)
+/** Sends the changes of a task. The store is read, unless the notice of the turn's end contains the task and the task is at rest. */
+export async function sendChanges(feed: FeedState, noticedTask?: SettledTask): Promise<void> {
+  const record = noticedTask && isSettled(noticedTask) ? noticedTask : await feed.store.findTask(feed.key)
   if (!record) {
     for (const listener of feed.listeners) endListener(listener, feed, new Error('the task is gone'))
     return
@@ -72,7 +72,7 @@ async function sendTask(listener: FeedListener, feed: FeedState): Promise<void> 
   else feed.listeners.add(listener)
 }
 
-async function sendDifference({ state, response, updatedAt }: TaskRecord, feed: FeedState): Promise<void> {
+async function sendDifference({ state, response, updatedAt }: SettledTask, feed: FeedState): Promise<void> {
   const previouslySent = feed.sentState
   feed.sentState = { state, response: response?.id }
   if (response) feed.sentAnswerIds.add(response.id)
@@ -106,7 +106,7 @@ async function sendArtifacts(answer: NormalizedResponse, feed: FeedState): Promi
   else await sendPendingPiece(pieces, { lastChunk: true }, feed)
 }
 
-function endsAfter({ isMessageStream }: FeedListener, record: TaskRecord): boolean {
+function endsAfter({ isMessageStream }: FeedListener, record: SettledTask): boolean {
   return isMessageStream ? isSettled(record) : isTerminal(record.state)
 }
 
