@@ -10,7 +10,9 @@ import { listenFetch } from './hono.ts'
 /** The minimum of a durable server: one row per message, which is on disk when `append` resolves. */
 interface DurableLog {
   append(id: string, body: Uint8Array): Promise<void>
-  /** Returns the number of rows on disk. */
+  /** Appends the row of an answer, for a server whose answers must be on disk, too. */
+  appendAnswer(id: string, body: Uint8Array): Promise<void>
+  /** Returns the number of messages on disk. */
   count(): number
   close(): void
 }
@@ -31,14 +33,15 @@ function openDurableLog(): DurableLog {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   database.exec('CREATE TABLE message (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL)')
   const insert = database.prepare('INSERT INTO message (id, body) VALUES (?, ?)')
-  const append = createGroup(rows => {
+  const appendRow = createGroup(rows => {
     database.exec('BEGIN IMMEDIATE')
     for (const { id, body } of rows) insert.run(id, body)
     database.exec('COMMIT')
-    count += rows.length
+    count += rows.filter(({ isMessage }) => isMessage).length
   })
   return {
-    append,
+    append: (id, body) => appendRow({ id, body, isMessage: true }),
+    appendAnswer: (id, body) => appendRow({ id, body, isMessage: false }),
     count: () => count,
     close: () => {
       database.close()
@@ -50,9 +53,10 @@ function openDurableLog(): DurableLog {
 interface Row {
   readonly id: string
   readonly body: Uint8Array
+  readonly isMessage: boolean
 }
 
-function createGroup(commit: (rows: readonly Row[]) => void): DurableLog['append'] {
+function createGroup(commit: (rows: readonly Row[]) => void): (row: Row) => Promise<void> {
   let waiting: { row: Row; resolve(): void }[] = []
   const flush = () => {
     const group = waiting
@@ -60,9 +64,9 @@ function createGroup(commit: (rows: readonly Row[]) => void): DurableLog['append
     commit(group.map(({ row }) => row))
     for (const { resolve } of group) resolve()
   }
-  return (id, body) =>
+  return row =>
     new Promise(resolve => {
       if (waiting.length === 0) setImmediate(flush)
-      waiting.push({ row: { id, body }, resolve })
+      waiting.push({ row, resolve })
     })
 }
