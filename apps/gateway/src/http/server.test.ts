@@ -1,9 +1,10 @@
-import { readBody } from '@postern/http'
+import { answerWithBody, readBody } from '@postern/http'
 import { createBodyBudget } from '@postern/limits'
 import { Rejection } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
+import { listenHttp } from './listen.ts'
 import { createServer } from './server.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -15,9 +16,14 @@ function refuseAddress(): void {
 const emptyBudget = createBodyBudget({ maxBytes: 1_000, refusal: 'Too much' })
 
 /** Creates a server whose limit of requests per address is used up, unless `consumeAddress` accepts them. */
-function openServerAtLimit({ acceptsMessages = true, consumeAddress = refuseAddress, bodies = emptyBudget } = {}) {
+function openServerAtLimit({
+  acceptsMessages = true,
+  consumeAddress = refuseAddress,
+  bodies = emptyBudget,
+  ownRouter = new Hono(),
+} = {}) {
   const answer = async ({ req, text }: Context) => text(`took ${(await readBody(req.raw, 1_000_000)).length}`)
-  const routers = [new Hono().post('/other', answer).all('*', context => context.text('through'))]
+  const routers = [ownRouter, new Hono().post('/other', answer).all('*', context => context.text('through'))]
   const mail = { descriptor: { name: 'mail' }, endpoint: { routes: new Hono().post('/mail', answer) } }
   const limits = { consumeAddress, messages: { name: 'rate limits' } }
   const metrics = { render: async () => '', close() {} }
@@ -92,3 +98,40 @@ test('the server counts a body towards the memory share of its channel', async (
     (await server.request(path, { method: 'POST', body: 'x'.repeat(100 * 1_024) })).status
   expect([await post('/mail'), await post('/other')]).toEqual([503, 200])
 })
+
+test('a streamed body goes to the socket with later header fields, and to a route that forwards it as a stream', async () => {
+  const ownRouter = new Hono()
+    .use(async (context, next) => {
+      await next()
+      context.header('x-late', 'yes')
+    })
+    .get('/stream', answerWithText)
+    .get('/forwarded', async context => {
+      const response = await server.fetch(new Request('http://agents.test/stream'), context.env as object)
+      return context.text(`forwarded: ${await response.text()}`)
+    })
+  const server = openServerAtLimit({ ownRouter })
+  const listening = await listenHttp(server, { host: '127.0.0.1', port: 0 })
+  const read = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${listening.port}${path}`)
+    return [response.status, response.headers.get('x-late'), await response.text()]
+  }
+  expect(await read('/stream')).toEqual([200, 'yes', 'one two'])
+  expect(await read('/forwarded')).toEqual([200, 'yes', 'forwarded: one two'])
+  await listening.close()
+})
+
+/** Answers with a text in two pieces. */
+const answerWithText = ({ env }: Context) =>
+  answerWithBody(
+    env,
+    receiver => {
+      receiver.write(Buffer.from('one '))
+      setTimeout(() => {
+        receiver.write(Buffer.from('two'))
+        receiver.end()
+      }, 10)
+      return { onClose() {} }
+    },
+    { 'content-type': 'text/plain' },
+  )

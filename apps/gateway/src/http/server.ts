@@ -1,6 +1,7 @@
 // Checks every request before its route runs: header count, client address, rate limits and the size of bodies.
 
-import { countBodyIn, networkOf, toProblem } from '@postern/http'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { countBodyIn, networkOf, sendStreamedBody, toProblem } from '@postern/http'
 import type { SharedBodyBudget } from '@postern/limits'
 import type { Log } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
@@ -59,6 +60,10 @@ export function createServer(deps: ServerDeps): Hono {
   app.use(async function recordRefusals(context, next) {
     await next()
     if (context.res.status >= 400) await recordRefusal(context)
+    if (!sendStreamedBody(context.env, context.res)) return
+    // Hono would otherwise copy the header fields of the answer that has been sent.
+    context.res = undefined
+    context.res = RESPONSE_ALREADY_SENT
   })
   app.use(async function checkRequest(context, next) {
     if (countHeaders(context.env) > maxHeaders)
@@ -67,7 +72,7 @@ export function createServer(deps: ServerDeps): Hono {
     unknownProxies.checkRequest(context.env, context.req.raw.headers)
     const rehearsalEnd = deps.rehearsals.consume(context.req.header(rehearsalField) ?? '')
     if (rehearsalEnd) markSelfTest(context.req.raw, rehearsalEnd)
-    context.env = { ...(context.env as object | undefined), clientAddress }
+    context.env = { ...(context.env as object | undefined), clientAddress, sendsBodies: !isForwarded(context.env) }
     if (countsAgainstLimit(context.req, channels) && !isOwnVisit(context.env)) {
       if (!deps.acceptsMessages)
         throw new Unavailable('Cannot take message: this gateway takes none, but others at its address do', {
@@ -106,6 +111,11 @@ function countsAgainstLimit(
 ): boolean {
   if (mutatingMethods.has(method)) return !path.startsWith('/operator/')
   return channels.some(({ descriptor }) => descriptor.operationPaths?.test(path))
+}
+
+/** Returns true if another route of the gateway made the request and reads its answer. Only the answer of that route is for the socket. */
+function isForwarded(env: unknown): boolean {
+  return typeof env === 'object' && env !== null && 'sendsBodies' in env
 }
 
 function countHeaders(env: unknown): number {

@@ -1,5 +1,5 @@
 // Answers calls over the HTTP+JSON binding of A2A.
-import { parseMediaType, peerAddress, selectMediaType, sseHeaders } from '@postern/http'
+import { answerWithBody, parseMediaType, peerAddress, selectMediaType, sseHeaders } from '@postern/http'
 import { recordCallerProof } from '@postern/http/tokens'
 import { isJsonObject } from '@postern/message'
 import { createIntakeSteps } from '@postern/pipeline'
@@ -41,7 +41,10 @@ export function createRestAnswer(deps: BindingDeps) {
       const result = await findOperation(admittedCall.name, deps.operations)(admittedCall.call)
       const extensionFields = renderExtensions(admittedCall)
       if (result instanceof EventStream)
-        return c.body(renderSse(result, createSseFormat(admittedCall)), 200, { ...sseHeaders, ...extensionFields })
+        return answerWithBody(c.env, renderSse(result, createSseFormat(admittedCall)), {
+          ...sseHeaders,
+          ...extensionFields,
+        })
       const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(admittedCall.call))
       return c.body(body, 200, {
         ...jsonHeaders,

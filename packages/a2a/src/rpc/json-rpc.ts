@@ -1,5 +1,5 @@
 // Answers calls over the JSON-RPC binding of A2A.
-import { peerAddress, sseHeaders, toSseJson } from '@postern/http'
+import { answerWithBody, peerAddress, sseHeaders, toSseJson } from '@postern/http'
 import { recordCallerProof } from '@postern/http/tokens'
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
@@ -43,7 +43,7 @@ export function createRpcAnswer(deps: BindingDeps) {
       const result = await findOperation(admittedCall.name, deps.operations)(admittedCall.call)
       if (result instanceof EventStream) {
         const format = createSseFormat(rpcCall.id, admittedCall, deps.gateway)
-        return c.body(renderSse(result, format), 200, { ...renderHeaders(admittedCall), ...sseHeaders })
+        return answerWithBody(c.env, renderSse(result, format), { ...renderHeaders(admittedCall), ...sseHeaders })
       }
       const text = JSON.stringify({
         jsonrpc: '2.0',

@@ -1,4 +1,5 @@
 // Writes the events of a task as server-sent events and ends streams of slow clients.
+import type { BodyReceiver, StreamedBody } from '@postern/http'
 import { toSseJson } from '@postern/http'
 import type { WireStreamEvent } from '../format/wire.ts'
 
@@ -45,46 +46,37 @@ const encoder = new TextEncoder()
 const heartbeat = encoder.encode(':\n\n')
 
 interface SseState {
+  readonly receiver: BodyReceiver
   readonly pending: (readonly Uint8Array[])[]
   pendingBytes: number
-  /** True if the reader has asked for the next event. */
-  isRequested: boolean
   isSending: boolean
   /** True if the stream ends after the pending events. */
   isEnding: boolean
   hasEnded: boolean
-  stopStream: (() => void) | undefined
-  controller: ReadableStreamDefaultController<Uint8Array>
 }
 
 /** Renders a stream as server-sent events (WHATWG HTML §9.2). Each event has one `data` line. */
-export function renderSse(stream: EventStream, format: SseFormat): ReadableStream<Uint8Array> {
-  let state: SseState
-  const source: UnderlyingDefaultSource<Uint8Array> = {
-    start(controller) {
-      state = {
-        pending: [],
-        pendingBytes: 0,
-        isRequested: false,
-        isSending: false,
-        isEnding: false,
-        hasEnded: false,
-        stopStream: undefined,
-        controller,
-      }
-      state.stopStream = stream.start(createSink(state, format))
-    },
-    pull() {
-      state.isRequested = true
-      sendNext(state)
-    },
-    cancel() {
-      state.hasEnded = true
-      state.pending.length = 0
-      state.stopStream?.()
-    },
+export function renderSse(stream: EventStream, format: SseFormat): StreamedBody {
+  return receiver => {
+    const state: SseState = {
+      receiver,
+      pending: [],
+      pendingBytes: 0,
+      isSending: false,
+      isEnding: false,
+      hasEnded: false,
+    }
+    const stopStream = stream.start(createSink(state, format))
+    return {
+      onReady: () => sendNext(state),
+      onClose() {
+        const isCutOff = !state.hasEnded
+        state.hasEnded = true
+        state.pending.length = 0
+        if (isCutOff) stopStream()
+      },
+    }
   }
-  return new ReadableStream(source, { highWaterMark: 0 })
 }
 
 function createSink(state: SseState, format: SseFormat): Sink {
@@ -114,7 +106,7 @@ function createSink(state: SseState, format: SseFormat): Sink {
 function write(pieces: readonly Uint8Array[], state: SseState): void {
   if (state.hasEnded || state.isEnding) return
   if (state.pendingBytes > maxPendingBytes && state.pending.length > minPendingEvents) {
-    endSlowStream(state)
+    state.receiver.abort(new Error('the client reads too slowly'))
     return
   }
   const size = sizeOf(pieces)
@@ -123,34 +115,24 @@ function write(pieces: readonly Uint8Array[], state: SseState): void {
   sendNext(state)
 }
 
-/** Sends the next event to the reader, or ends the stream after the last one. */
+/** Sends the next events while the receiver takes them, or ends the stream after the last one. */
 function sendNext(state: SseState): void {
-  // `enqueue` can call `pull` and so this function again, but the chunks of one event must stay together.
+  // The receiver may report that it is ready during a write, but the chunks of one event must stay together.
   if (state.isSending) return
   state.isSending = true
-  for (let nextEvent = dequeueIfWanted(state); nextEvent; nextEvent = dequeueIfWanted(state)) {
-    for (const piece of nextEvent) state.controller.enqueue(piece)
+  for (let nextEvent = dequeueIfReady(state); nextEvent; nextEvent = dequeueIfReady(state)) {
+    for (const piece of nextEvent) state.receiver.write(piece)
   }
   state.isSending = false
   if (!state.isEnding || state.hasEnded || state.pending.length > 0) return
   state.hasEnded = true
-  state.controller.close()
+  state.receiver.end()
 }
 
-function dequeueIfWanted(state: SseState): readonly Uint8Array[] | undefined {
-  const nextEvent = state.isRequested ? state.pending.shift() : undefined
-  if (!nextEvent) return undefined
-  state.isRequested = false
-  state.pendingBytes -= sizeOf(nextEvent)
+function dequeueIfReady(state: SseState): readonly Uint8Array[] | undefined {
+  const nextEvent = state.receiver.isReady ? state.pending.shift() : undefined
+  if (nextEvent) state.pendingBytes -= sizeOf(nextEvent)
   return nextEvent
-}
-
-function endSlowStream(state: SseState): void {
-  state.hasEnded = true
-  state.stopStream?.()
-  state.pending.length = 0
-  const error = new Error('the client reads too slowly')
-  state.controller.error(Object.assign(error, { code: 'ERR_STREAM_PREMATURE_CLOSE' }))
 }
 
 function sizeOf(pieces: readonly Uint8Array[]): number {

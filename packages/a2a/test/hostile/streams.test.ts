@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import { status } from '@grpc/grpc-js'
+import { answerWithBody } from '@postern/http'
 import type { Agent } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { EventStream, renderSse, writePlainEvent } from '../../src/streams/sse.ts'
@@ -57,9 +58,9 @@ test('the chunks of a large event stay together for an eager client (A2A-S06)', 
     formatError: () => undefined,
     hasIds: false,
   }
-  const reader = renderSse(stream, format).getReader()
-  const reads = await Promise.all(Array.from({ length: 40 }, () => reader.read()))
-  const joinedText = reads.map(({ value }) => Buffer.from(value ?? []).toString()).join('')
+  const reader = answerWithBody(undefined, renderSse(stream, format), {}).body?.getReader()
+  const reads = await Promise.all(Array.from({ length: 40 }, () => reader?.read()))
+  const joinedText = reads.map(read => Buffer.from(read?.value ?? []).toString()).join('')
   expect(joinedText).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
 })
 

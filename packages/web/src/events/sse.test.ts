@@ -1,5 +1,6 @@
 import type { Event } from '@ag-ui/core'
 import { EventType } from '@ag-ui/core'
+import { answerWithBody } from '@postern/http'
 import { describe, expect, it } from 'vitest'
 import type { EventSink } from './sse.ts'
 import { streamEvents } from './sse.ts'
@@ -10,9 +11,15 @@ const createTextEvent = (bytes: number): Event => ({
   delta: 'x'.repeat(bytes),
 })
 
+function openStream(...streamArguments: Parameters<typeof streamEvents>): ReadableStream<Uint8Array> {
+  const { body } = answerWithBody(undefined, streamEvents(...streamArguments), {})
+  if (!body) throw new Error('the answer has no body')
+  return body
+}
+
 function open(first: readonly Event[] = []) {
   const quota = { left: 0, sink: undefined as EventSink | undefined }
-  const stream = streamEvents(sink => {
+  const stream = openStream(sink => {
     quota.sink = sink
     for (const event of first) sink.send(event)
     return () => {
@@ -34,7 +41,7 @@ describe('streamEvents()', () => {
 
   it('ends when its reader’s time is over', async () => {
     let left = 0
-    const stream = streamEvents(sink => {
+    const stream = openStream(sink => {
       sink.send(createTextEvent(1))
       return () => {
         left += 1

@@ -2,7 +2,8 @@
 
 import type { Event } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import { sseHeaders } from '@postern/http'
+import type { StreamedBody } from '@postern/http'
+import { answerWithBody, sseHeaders } from '@postern/http'
 import type { NormalizedResponse, ToolCallPart } from '@postern/message'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
@@ -59,9 +60,8 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
     const run = { operator, agent, input }
     const startedRun = await startOperatorRun(run, deps)
     const runWithWarnings = { ...startedRun, warnings: [...warnings, ...startedRun.warnings] }
-    return new Response(streamOperatorRun({ run, startedRun: runWithWarnings, deps, releaseRun }), {
-      headers: sseHeaders,
-    })
+    const stream = streamOperatorRun({ run, startedRun: runWithWarnings, deps, releaseRun })
+    return answerWithBody(c.env, stream, sseHeaders)
   }
 
   async function answerRun(c: Context): Promise<Response> {
@@ -90,16 +90,16 @@ interface OperatorStream {
 }
 
 /** Streams a run: first the waiting approvals and questions, then the outcomes of the decisions, and last the remaining interrupts. */
-function streamOperatorRun({ run, startedRun, deps, releaseRun }: OperatorStream): ReadableStream<Uint8Array> {
-  const { gateway, approvals, questions } = deps
-  const { system } = gateway
+function streamOperatorRun({ run, startedRun, deps, releaseRun }: OperatorStream): StreamedBody {
+  const { approvals, questions } = deps
+  const { system } = deps.gateway
   const { threadId, runId } = run.input
   return streamEvents(sink => {
     const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(system.now()) } as Event)
     emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
     emitStart(startedRun, emit)
     const followedDecisions = startedRun.decidedApprovals.map(approval =>
-      followDecision(approval, { emit, sink, gateway }),
+      followDecision(approval, { emit, sink, deps }),
     )
 
     const finish = async () => {
@@ -131,9 +131,9 @@ interface FollowedDecision {
 /** Follows the turn that a decision caused, and sends its outcome. */
 function followDecision(
   decidedApproval: DecidedApproval,
-  { emit, sink, gateway }: { readonly emit: Emit; readonly sink: EventSink } & Pick<WebDeps, 'gateway'>,
+  { emit, sink, deps }: { readonly emit: Emit; readonly sink: EventSink; readonly deps: WebDeps },
 ): FollowedDecision {
-  const { store, system, isPaused } = gateway
+  const { store, system, isPaused } = deps.gateway
   const { promise, resolve } = Promise.withResolvers<void>()
   const watcher: TurnWatcher = {
     writePiece() {},
@@ -152,7 +152,12 @@ function followDecision(
   }
   const { agent } = decidedApproval.approval.requirement
   const turn = { message: decidedApproval.message, task: undefined }
-  const stop = followTurn(turn, watcher, { store, system, isPaused: () => isPaused?.(agent) === true })
+  const stop = followTurn(turn, watcher, {
+    store,
+    system,
+    turnPolls: deps.turnPolls,
+    isPaused: () => isPaused?.(agent) === true,
+  })
   return { outcome: promise, stop }
 }
 

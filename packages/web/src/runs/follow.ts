@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import type { Event } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import { sseHeaders } from '@postern/http'
+import { answerWithBody, sseHeaders } from '@postern/http'
 import { Rejection, randomHex } from '@postern/message'
 import type { TaskRecord } from '@postern/pipeline'
 import type { ThreadKey } from '@postern/transcript'
@@ -74,7 +74,7 @@ async function answerRun(c: Context, deps: WebDeps, acquireStream: OwnerLimit): 
     const run = createRunReference({ owner, agent, threadId: task.context }, id)
     const snapshots = [await (isOver ? createFinalSnapshot(run, deps) : createOpenSnapshot(run, deps))]
     const startedRun = { ...createFollowedRun(run, message, deps), snapshots, isReported: isOver }
-    return new Response(streamRun({ request: run, startedRun, deps, release: releaseStream }), { headers: sseHeaders })
+    return answerWithBody(c.env, streamRun({ request: run, startedRun, deps, release: releaseStream }), sseHeaders)
   } catch (error) {
     releaseStream()
     throw error
@@ -131,7 +131,7 @@ async function answerThread(c: Context, deps: WebDeps, acquireStream: OwnerLimit
     },
     remainingValidityMs(owner, deps),
   )
-  return new Response(stream, { headers: sseHeaders })
+  return answerWithBody(c.env, stream, sseHeaders)
 }
 
 /** The time after which the conversation is read again, ms, because notices may be lost. */

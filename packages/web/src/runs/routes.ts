@@ -1,7 +1,7 @@
 // Starts and cancels the runs by which people talk to agents.
 
 import type { ToolMessage } from '@ag-ui/core'
-import { peerAddress, problemStatusOf, sseHeaders } from '@postern/http'
+import { answerWithBody, peerAddress, problemStatusOf, sseHeaders } from '@postern/http'
 import { readClaimedSubject, recordCallerProof } from '@postern/http/tokens'
 import type { Json } from '@postern/message'
 import { Rejection } from '@postern/message'
@@ -106,7 +106,7 @@ async function openRun(
       deps,
       release: releaseRun,
     })
-    return new Response(stream, { headers: sseHeaders })
+    return answerWithBody(context.env, stream, sseHeaders)
   } catch (error) {
     releaseRun()
     throw error

@@ -1,6 +1,7 @@
 // Streams a run as events, from its start to its end.
 import type { Event } from '@ag-ui/core'
 import { EventType } from '@ag-ui/core'
+import type { StreamedBody } from '@postern/http'
 import { presentResponse } from '@postern/message'
 import type { WebDeps } from '../endpoint.ts'
 import { createEarlierWriter, isEarlierClient } from '../events/earlier-clients.ts'
@@ -28,10 +29,7 @@ interface StreamedRun {
 }
 
 /** Streams a run until its end. `release` is called when the client has disconnected or has read everything. */
-export function streamRun({
-  release,
-  ...run
-}: StreamedRun & { readonly release: () => void }): ReadableStream<Uint8Array> {
+export function streamRun({ release, ...run }: StreamedRun & { readonly release: () => void }): StreamedBody {
   return streamEvents(
     sink => {
       const stop = playRun({ ...run, sink })
@@ -79,7 +77,13 @@ export function playRun(run: PlayedRun): () => void {
   }
   // The turn is followed before the agent begins, because a late follower gets the answer only at its end.
   const { store, system, isPaused } = deps.gateway
-  return followTurn(watchedTurn, watcher, { store, system, isPaused: () => isPaused?.(request.agent) === true })
+  const { turnPolls } = deps
+  return followTurn(watchedTurn, watcher, {
+    store,
+    system,
+    turnPolls,
+    isPaused: () => isPaused?.(request.agent) === true,
+  })
 }
 
 function openWriter({ request, startedRun, deps: { config, gateway }, sink }: PlayedRun): RunWriter {
