@@ -1,5 +1,6 @@
 import { ConfigError } from '@postern/message'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { openAgentGateway, openTestAgent, testContext, testMessage } from '../test/gateway.ts'
 import type { AgentConfigInput } from './index.ts'
 import { agentConfigSchema } from './index.ts'
@@ -53,6 +54,27 @@ describe('openAgents()', () => {
         isIndexable: false,
       },
     ])
+  })
+
+  test('opens agents with the same settings once, if nothing in them depends on a name', async () => {
+    const { agents } = z
+      .object({ agents: z.record(z.string(), agentConfigSchema) })
+      .parse({ agents: { one: { ...echo }, two: { ...echo }, named: { ...echo, name: 'Three' } } })
+    expect(agents.one).toBe(agents.two)
+    expect(agents.one).not.toBe(agents.named)
+    const gateway = await openAgentGateway(agents)
+    expect(gateway.findRunning('one')).toBe(gateway.findRunning('two'))
+    expect(gateway.list().map(({ name, displayName }) => [name, displayName])).toEqual([
+      ['one', 'Echo'],
+      ['two', 'Echo'],
+      ['named', 'Three'],
+    ])
+  })
+
+  test('names each agent of one module by its own name', async () => {
+    const agents = { one: { use: './modules/plain.js' }, two: { use: './modules/plain.js' } }
+    const gateway = await openAgentGateway(agents)
+    expect(gateway.list().map(({ displayName }) => displayName)).toEqual(['one', 'two'])
   })
 
   test('finds an agent only by its exact name', async () => {

@@ -91,8 +91,9 @@ async function openAgentSet(agentConfigs: AgentConfigs, options: AgentDepsOption
   for (const name of names) checkAgentName(name)
   checkDefaultAgent(default_agent, names)
   const openedAgents = new Map<string, OpenAgent>()
+  const openOptions: OpenAgentOptions = { ...options, sharedParts: new Map() }
   try {
-    for (const name of names) openedAgents.set(name, await openAgent(name, agents[name], options))
+    for (const name of names) openedAgents.set(name, await openAgent(name, agents[name], openOptions))
     return { agents: openedAgents, defaultAgent: default_agent }
   } catch (error) {
     await closeAgents(openedAgents.values())
@@ -112,27 +113,62 @@ function checkDefaultAgent(defaultAgent: string | undefined, names: readonly str
   throw new ConfigError('default_agent', `there is no agent "${defaultAgent}"`, fix)
 }
 
-async function openAgent(name: string, input: unknown, options: AgentDepsOptions): Promise<OpenAgent> {
+/** The parts of an agent that do not depend on its name. */
+interface AgentParts {
+  readonly openedAgent: OpenedAgent
+  readonly icon: AgentIcon | undefined
+  readonly runningAgent: RunningAgent
+  /** The profile without its name. It has every member, so that copies of it stay small. */
+  readonly profile: AgentProfile
+}
+
+/** The parts of agents that share their settings, by these settings. A hundred thousand agents of one module then cost little. */
+type SharedParts = Map<CommonAgentConfig, AgentParts>
+
+interface OpenAgentOptions extends AgentDepsOptions {
+  readonly sharedParts: SharedParts
+}
+
+async function openAgent(name: string, input: unknown, options: OpenAgentOptions): Promise<OpenAgent> {
   const { config, kind } = readAgentConfig(name, input)
-  const { system, baseDir, log, version, origin, stores = openMemoryStores(options.system), operators } = options
+  const { sharedParts, log, origin } = options
+  const parts = sharedParts.get(config) ?? (await openParts(name, { config, kind }, options))
+  if (kind.isShareable(config)) sharedParts.set(config, parts)
+  const { openedAgent, icon, runningAgent, profile } = parts
+  return {
+    profile: {
+      ...profile,
+      name,
+      displayName: config.name ?? openedAgent.displayName ?? name,
+      iconUrl: icon ? `${origin}/agents/${name}/icon/${icon.fileName}` : config.icon,
+    },
+    icon,
+    runningAgent,
+    close: openedAgent.close ? createAgentCloser(name, openedAgent, log) : closeNothing,
+  }
+}
+
+interface ReadConfig {
+  readonly config: CommonAgentConfig
+  readonly kind: AgentKind
+}
+
+/** Opens an agent. @throws ConfigError */
+async function openParts(name: string, { config, kind }: ReadConfig, options: AgentDepsOptions): Promise<AgentParts> {
+  const { system, baseDir, log, version, stores = openMemoryStores(options.system), operators } = options
   const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
   const openedAgent = await kind.open(config, { name, system, baseDir, log, stores, operators })
   log.debug({ agent: name, use: config.use }, 'agent opened')
   if (config.receives.includes('forget') && !openedAgent.agent.forget)
     throw await closeAndRefuseForget(name, openedAgent)
-  const profile = {
-    ...describeAgent(config, openedAgent, name),
-    version,
-    ...describeIcon(config.icon, icon, `${origin}/agents/${name}`),
-  }
   return {
-    profile,
+    openedAgent,
     icon,
+    profile: { ...describeAgent(config, openedAgent), version, iconType: icon?.mediaType },
     runningAgent: {
       ...createRunningAgent(openedAgent.agent, config),
       continuesAdmission: continuesAdmission(config, kind),
     },
-    close: createAgentCloser(name, openedAgent, log),
   }
 }
 
@@ -148,32 +184,22 @@ async function closeAndRefuseForget(name: string, openedAgent: OpenedAgent): Pro
   return new ConfigError(`agents.${name}.receives`, reason, fix)
 }
 
-function describeAgent(
-  config: CommonAgentConfig,
-  openedAgent: OpenedAgent,
-  name: string,
-): Omit<AgentProfile, 'version'> {
+/** Describes an agent without its name. Absent members are present as undefined. */
+function describeAgent(config: CommonAgentConfig, { description }: OpenedAgent): Omit<AgentProfile, 'version'> {
   const { fields, discoverable, indexable, also_known_as, deadline, receives } = config
   return {
-    name,
+    name: '',
+    displayName: '',
+    iconUrl: undefined,
     deadlineMs: parseDuration(deadline),
-    ...(receives.includes('cancel') && { hearsCancels: true as const }),
-    ...(config.a2a && { card: describeCard(config.a2a) }),
-    displayName: config.name ?? openedAgent.displayName ?? name,
-    description: config.description ?? openedAgent.description ?? '',
+    hearsCancels: receives.includes('cancel') ? true : undefined,
+    card: config.a2a && describeCard(config.a2a),
+    description: config.description ?? description ?? '',
     isDiscoverable: discoverable,
     isIndexable: indexable,
-    ...(fields && { fields }),
-    ...(also_known_as && { alsoKnownAs: also_known_as }),
+    fields,
+    alsoKnownAs: also_known_as,
   }
-}
-
-function describeIcon(
-  configuredIcon: string | undefined,
-  icon: AgentIcon | undefined,
-  pageUrl: string,
-): Pick<AgentProfile, 'iconUrl' | 'iconType'> {
-  return icon ? { iconUrl: `${pageUrl}/icon/${icon.fileName}`, iconType: icon.mediaType } : { iconUrl: configuredIcon }
 }
 
 function createRunningAgent(
@@ -237,6 +263,8 @@ function createAgentCloser(name: string, { close }: OpenedAgent, log: Log): () =
     }
   })
 }
+
+const closeNothing = async () => undefined
 
 async function closeAgents(agents: Iterable<Pick<OpenAgent, 'close'>>): Promise<void> {
   await Promise.all([...agents].map(({ close }) => close()))

@@ -19,6 +19,7 @@ import { readLoopLimits } from '../config/loops.ts'
 import { hasRole } from '../config/own-schema.ts'
 import type { Config } from '../config/schema.ts'
 import { findHandleHost } from '../config/schema.ts'
+import { walkAgents } from '../config/walk-agents.ts'
 import { createPublishedAttachments } from '../files/attachments.ts'
 import type { Limits } from '../http/clients/limits.ts'
 import { createLimits } from '../http/clients/limits.ts'
@@ -365,7 +366,7 @@ type AgentConfigs = Config['agents']
 /** Gives each message the queue mode of its agent. */
 function createQueueModeRule(agents: AgentConfigs): AdmissionRule {
   const modes = new Map<string, QueueMode>()
-  for (const [name, { queue }] of Object.entries(agents)) {
+  for (const [name, { queue }] of walkAgents(agents)) {
     const mode = readQueueMode(queue)
     if (mode) modes.set(name, mode)
   }
@@ -381,15 +382,14 @@ function createQueueModeRule(agents: AgentConfigs): AdmissionRule {
 
 /** Creates the rule of agents that restrict their senders. */
 function createAgentAccessRule(agents: AgentConfigs, answersCalls: AdmissionRuleDeps['answersCalls']): AdmissionRule {
-  const isRestricted = Object.values(agents).some(({ allow, deny }) => allow || deny)
+  const isRestricted = Object.keys(agents).some(name => agents[name]?.allow || agents[name]?.deny)
   return isRestricted ? createAccessRule(name => agents[name], answersCalls) : { name: 'access' }
 }
 
 /** Returns the number of concurrent turns of each agent that sets one. */
 export function listConcurrency(agents: AgentConfigs): ReadonlyMap<string, number> {
-  return new Map(
-    Object.entries(agents).flatMap(([name, { concurrency }]) =>
-      concurrency === undefined ? [] : [[name, concurrency] as const],
-    ),
-  )
+  const turnsOf = new Map<string, number>()
+  for (const [name, { concurrency }] of walkAgents(agents))
+    if (concurrency !== undefined) turnsOf.set(name, concurrency)
+  return turnsOf
 }

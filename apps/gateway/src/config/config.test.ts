@@ -297,6 +297,22 @@ describe('applyEnvironment()', () => {
 })
 
 describe('resolveSecrets()', () => {
+  test('copies no agent without references', () => {
+    const tree = {
+      agents: {
+        plain: { use: 'builtin:echo', receives: ['message'] },
+        secret: { use: 'webhook', secret: { env: 'TOKEN' } },
+      },
+    }
+    const { value } = resolveSecrets(tree, { baseDir: '/', environment: { TOKEN: 'text' } })
+    expect(value).toEqual({ agents: { plain: tree.agents.plain, secret: { use: 'webhook', secret: 'text' } } })
+    expect((value as typeof tree).agents.plain).toBe(tree.agents.plain)
+    expect(
+      resolveSecrets({ agents: { echo: { use: 'builtin:echo', name: undefined } } }, { baseDir: '/', environment: {} })
+        .value,
+    ).toStrictEqual({ agents: { echo: { use: 'builtin:echo' } } })
+  })
+
   const baseDir = mkdtempSync(join(tmpdir(), 'postern-secrets-'))
   writeFileSync(join(baseDir, 'token'), 'from a file\n')
 

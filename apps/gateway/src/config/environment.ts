@@ -1,8 +1,8 @@
 // Overrides values of the configuration file with environment variables.
 import { ConfigError } from '@postern/message'
 import { z } from 'zod'
-import type { ConfigTree } from './config-tree.ts'
-import { setAt } from './config-tree.ts'
+import type { ConfigTree } from '../tree/config-tree.ts'
+import { setAt } from '../tree/config-tree.ts'
 import { configSchema } from './schema.ts'
 import { suggestName } from './suggest-name.ts'
 

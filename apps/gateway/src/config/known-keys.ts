@@ -2,7 +2,7 @@
 import { agentKinds } from '@postern/agents'
 import { isJsonObject } from '@postern/message'
 import { z } from 'zod'
-import { readAt } from './config-tree.ts'
+import { readAt } from '../tree/config-tree.ts'
 import { configSchema } from './schema.ts'
 
 interface SchemaNode {

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { describeLoadFault, importOperatorModule } from '@postern/agents'
 import { ConfigError, parseJsonText } from '@postern/message'
 import type { z } from 'zod'
-import { readAt } from './config-tree.ts'
+import { readAt } from '../tree/config-tree.ts'
 import { applyEnvironment } from './environment.ts'
 import { listKnownKeys } from './known-keys.ts'
 import { findMissingSettings } from './production.ts'
@@ -65,7 +65,7 @@ export async function readConfigFile({ path, environment, workingDir, settings }
 
 async function loadFile(path: string): Promise<unknown> {
   try {
-    if (extname(path) === '.json') return parseJsonText(blankComments(await readFileText(path)))
+    if (extname(path) === '.json') return parseJsonWithComments(await readFileText(path))
     return ((await importOperatorModule(pathToFileURL(path).href)) as { default?: unknown }).default
   } catch (cause) {
     const { problem, fix = `Correct ${path}.` } = describeLoadFault(cause, dirname(path))
@@ -78,6 +78,14 @@ async function readFileText(path: string): Promise<string> {
   return (await readFile(path, 'utf8')).replace(/^\uFEFF/, '')
 }
 
+function parseJsonWithComments(text: string): unknown {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return parseJsonText(blankComments(text))
+  }
+}
+
 /** Turns comments into white space, so that errors still name the right line and column. */
 function blankComments(text: string): string {
   return text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, match =>
@@ -85,12 +93,18 @@ function blankComments(text: string): string {
   )
 }
 
-/** The configuration is parsed once, and compiling a parser for it would take longer than parsing without one. */
-const parseOptions = { jitless: true } as const
+/** The number of agents from which a compiled parser saves more time than its compilation takes. */
+const manyAgents = 1_000
+
+/** Returns options of the schema library. Most configurations are parsed faster without a compiled parser. */
+function chooseParser(tree: unknown): { readonly jitless: boolean } {
+  const { agents } = Object(tree) as { readonly agents?: unknown }
+  return { jitless: Object.keys(Object(agents)).length < manyAgents }
+}
 
 /** Parses a configuration with its schema. @throws AggregateError of ConfigErrors, one for each fault */
 export function parseConfig(tree: unknown, schema: z.ZodType<Config> = configSchema): Config {
-  const result = schema.safeParse(tree, parseOptions)
+  const result = schema.safeParse(tree, chooseParser(tree))
   if (result.success) return result.data
   throw createConfigFaults(toConfigErrors(result.error, tree))
 }
@@ -100,7 +114,7 @@ export function parseConfigFile(
   { tree, missingSettings: missing }: ConfigFile,
   findOtherFaults: (config: Config) => readonly ConfigError[],
 ): Config {
-  const result = configSchema.safeParse(tree, parseOptions)
+  const result = configSchema.safeParse(tree, chooseParser(tree))
   const errors = result.success
     ? findOtherFaults(result.data)
     : [...toConfigErrors(result.error, tree), ...findMissingSettings(tree)]

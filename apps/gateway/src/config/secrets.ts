@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '@postern/message'
+import type { ConfigTree } from '../tree/config-tree.ts'
+import { mapChildren } from '../tree/config-tree.ts'
 
 interface SecretSources {
   readonly baseDir: string
@@ -38,37 +40,41 @@ const maxDepth = 64
 /** Replaces each `{ "env": "NAME" }` and `{ "file": "path" }` with its value. @throws ConfigError */
 export function resolveSecrets(value: unknown, sources: SecretSources): ResolvedSettings {
   const collectedSecrets: CollectedSecrets = { missingSettings: [], variables: new Set(), referencePaths: [] }
-  return { value: resolveValue(value, [], { sources, collectedSecrets }), ...collectedSecrets }
+  return { value: resolveValue(value, { sources, collectedSecrets, path: [] }), ...collectedSecrets }
 }
 
 interface ResolveContext {
+  /** The names on the way to the value. */
+  readonly path: string[]
   readonly sources: SecretSources
   readonly collectedSecrets: CollectedSecrets
 }
 
-function resolveValue(value: unknown, path: readonly string[], context: ResolveContext): unknown {
+/** Returns a value without references. A value that has none stays the same object. */
+function resolveValue(value: unknown, context: ResolveContext): unknown {
+  const { path } = context
   if (path.length > maxDepth)
     throw new ConfigError(path.slice(0, 3).join('.'), `is nested deeper than ${maxDepth} levels`, 'Correct it.')
-  if (Array.isArray(value)) return value.map((item, index) => resolveValue(item, [...path, String(index)], context))
   if (typeof value !== 'object' || value === null) return value
   const reference = findReference(value)
-  if (!reference) {
-    const entries = Object.entries(value).map(([key, child]) => [key, resolveValue(child, [...path, key], context)])
-    return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
-  }
-  return resolveReference(reference, path, context)
+  if (reference) return resolveReference(reference, context)
+  return mapChildren(value, (child, name) => {
+    path.push(name)
+    const resolvedChild = resolveValue(child, context)
+    path.pop()
+    return resolvedChild
+  })
 }
 
 /** Returns the value of a reference, and records the reference. */
 function resolveReference(
   reference: Reference,
-  path: readonly string[],
-  { sources, collectedSecrets }: ResolveContext,
+  { sources, collectedSecrets, path }: ResolveContext,
 ): string | undefined {
   const value = reference.read(sources)
   if (reference.variable !== undefined) collectedSecrets.variables.add(reference.variable)
-  if (value === undefined) collectedSecrets.missingSettings.push(describeMissing(path, reference))
-  else collectedSecrets.referencePaths.push(path)
+  if (value === undefined) collectedSecrets.missingSettings.push(describeMissing([...path], reference))
+  else collectedSecrets.referencePaths.push([...path])
   return value
 }
 
@@ -82,9 +88,10 @@ interface Reference {
 }
 
 function findReference(value: object): Reference | undefined {
-  const [onlyEntry, ...otherEntries] = Object.entries(value)
-  if (!onlyEntry || otherEntries.length > 0 || typeof onlyEntry[1] !== 'string') return undefined
-  return Object.hasOwn(referenceReaders, onlyEntry[0]) ? referenceReaders[onlyEntry[0]]?.(onlyEntry[1]) : undefined
+  const name = referenceNames.find(referenceName => Object.hasOwn(value, referenceName))
+  if (name === undefined || Object.keys(value).length > 1) return undefined
+  const text = (value as ConfigTree)[name]
+  return typeof text === 'string' ? referenceReaders[name]?.(text) : undefined
 }
 
 const referenceReaders: Readonly<Record<string, (name: string) => Reference>> = {
@@ -102,6 +109,8 @@ const referenceReaders: Readonly<Record<string, (name: string) => Reference>> = 
     read: ({ baseDir }) => findFileText(resolve(baseDir, name)),
   }),
 }
+
+const referenceNames = Object.keys(referenceReaders)
 
 function findFileText(path: string): string | undefined {
   try {

@@ -1,8 +1,8 @@
 // Generates secrets for missing variables and files, so that dev mode runs without them.
 import { hash, randomBytes } from 'node:crypto'
-import type { ConfigTree } from '../config/config-tree.ts'
-import { setAt } from '../config/config-tree.ts'
 import type { MissingSetting } from '../config/secrets.ts'
+import type { ConfigTree } from '../tree/config-tree.ts'
+import { setAt } from '../tree/config-tree.ts'
 
 export interface GeneratedSecret {
   /** The variable or file that has no value. */

@@ -5,9 +5,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { listOperatorModules, reloadAllModules } from '@postern/agents'
 import { channelModules } from '../channels.ts'
 import type { AnyChannelModule } from '../config/channel-slices.ts'
-import { readAt, setAt } from '../config/config-tree.ts'
 import type { Config } from '../config/schema.ts'
 import type { Gateway } from '../gateway.ts'
+import { readAt, setAt } from '../tree/config-tree.ts'
 import { watchFiles } from './watch-files.ts'
 
 interface ReloadDeps {

@@ -19,8 +19,10 @@ export function createSecretMask(secrets: readonly string[] = []): SecretMask {
   let pattern: RegExp | undefined
   const mask: SecretMask = {
     addSecrets(newSecrets) {
+      const formerCount = forms.size
       for (const form of newSecrets.flatMap(listForms)) forms.add(form)
-      pattern = forms.size === 0 ? undefined : createPattern(forms)
+      // A pattern of many secrets takes long to compile.
+      if (forms.size > formerCount) pattern = createPattern(forms)
     },
     hideIn: text => (pattern === undefined ? text : text.replace(pattern, '(set)')),
     hideInAll: value => (pattern === undefined ? value : (hideInAll(value, mask.hideIn) as typeof value)),

@@ -153,3 +153,27 @@ test('listSecretTexts() leaves out harmless values of databases, models, headers
   const references = [['store'], ['agents', 'b', 'url']]
   expect(listSecretTexts({ tree, references })).toEqual(['postgres://db.example/postern', 'https://x.test/v1/chat'])
 })
+
+test('listSecretTexts() walks settings once that agents share, and each list of secrets stays complete', () => {
+  let reads = 0
+  const settings = {
+    use: 'webhook',
+    get secret() {
+      reads += 1
+      return 'a-secret-of-many-agents'
+    },
+  }
+  const agents = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`agent${index}`, settings]))
+  const other = { use: 'webhook', secret: 'a-secret-of-one-agent' }
+  expect(listSecretTexts({ tree: { agents: { ...agents, other } } })).toEqual([settings.secret, other.secret])
+  expect(reads).toBeLessThanOrEqual(3)
+})
+
+test('maskSettings() copies no agent that has no secret', () => {
+  const tree = {
+    agents: { plain: { use: 'builtin:echo', fields: [{ name: 'a' }] }, secret: { use: 'webhook', secret: 'x' } },
+  }
+  const maskedTree = mask(tree) as typeof tree
+  expect(maskedTree.agents.secret).toEqual({ use: 'webhook', secret: '(set)' })
+  expect(maskedTree.agents.plain).toBe(tree.agents.plain)
+})

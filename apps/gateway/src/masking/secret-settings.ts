@@ -1,4 +1,5 @@
 // Finds the secrets in a configuration, to mask them in output and in texts.
+import { mapChildren } from '../tree/config-tree.ts'
 import { findSecretTexts, isSecretName } from './secret-texts.ts'
 import { isUrl, replaceUrlSecrets } from './secret-urls.ts'
 
@@ -23,6 +24,9 @@ interface FoundSecret {
   /** True if only its path or form makes it a secret, so that other texts may hold it by chance. */
   readonly hasUnknownMeaning?: boolean
 }
+
+/** A secret whose place the walk knows. */
+type UnplacedSecret = Omit<FoundSecret, 'path' | 'isFromReference'>
 
 /** Returns the text that replaces a secret. */
 type ReplaceSecret = (secret: FoundSecret) => string
@@ -83,43 +87,56 @@ const secretNamePattern = /(^|[_-])(token|secret|password|key|authorization|cook
 /** The private members of a key (RFC 7518 §6); `oth` holds objects with such members. */
 const privateJwkMembers = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k'])
 
-/** Replaces each secret of a configuration. */
+/** Replaces each secret of a configuration. Parts without secrets stay the same objects. */
 function replaceSecrets({ tree, references = [] }: SecretTree, replaceSecret: ReplaceSecret): unknown {
   const referencePaths = new Set(references.map(path => path.join('\0')))
-  const replaceMarked: ReplaceSecret = secret =>
-    replaceSecret({ ...secret, isFromReference: referencePaths.has(secret.path.join('\0')) })
-  const visit = (value: unknown, path: Path): unknown => {
-    if (referencePaths.has(path.join('\0'))) return replaceAllTexts(value, path, replaceMarked)
-    if (typeof value === 'string') return replaceInUrl(value, path, replaceMarked)
-    if (Array.isArray(value))
-      return value.map((item, index) =>
-        typeof item === 'string' && isSecretArgument([...path, String(index)], value)
-          ? replaceMarked({
-              text: item,
-              path: [...path, String(index)],
-              hasSecretName: isValueOfSecretOption(item, value[index - 1]),
-            })
-          : visitItem(item, [...path, String(index)]),
-      )
-    return isObject(value) ? mapMembers(value, (child, name) => visitMember(child, [...path, name], value)) : value
+  const isReference = (path: Path) => referencePaths.size > 0 && referencePaths.has(path.join('\0'))
+  /** The names on the way to the visited value. */
+  const path: string[] = []
+  const walkBelow = (name: string, walk: () => unknown): unknown => {
+    path.push(name)
+    const replacedValue = walk()
+    path.pop()
+    return replacedValue
   }
-  // A list with the name of a secret contains secrets, or objects whose members have their own names.
-  const visitItem = (item: unknown, path: Path): unknown =>
-    typeof item === 'string' && secretNamePattern.test(path.at(-2) ?? '')
-      ? replaceMarked({ text: item, path, hasSecretName: true })
-      : visit(item, path)
-  const visitMember = (child: unknown, path: Path, parent: object): unknown => {
+  const replace = (secret: UnplacedSecret): string =>
+    replaceSecret({ ...secret, path: [...path], isFromReference: isReference(path) })
+  const replaceAll = (value: unknown, hasUnknownMeaning?: boolean): unknown => {
+    if (typeof value === 'string') return replace({ text: value, ...(hasUnknownMeaning && { hasUnknownMeaning }) })
+    if (typeof value !== 'object' || value === null) return value
+    return mapChildren(value, (child, name) => walkBelow(name, () => replaceAll(child, hasUnknownMeaning)))
+  }
+  const visitItem = (item: unknown, list: readonly unknown[]): unknown => {
+    if (typeof item !== 'string') return visit(item)
+    if (isSecretArgument(path, list)) {
+      const hasSecretName = isValueOfSecretOption(item, list[Number(path.at(-1)) - 1])
+      return replace({ text: item, hasSecretName })
+    }
+    // A list with the name of a secret contains secrets, or objects whose members have their own names.
+    return secretNamePattern.test(path.at(-2) ?? '') ? replace({ text: item, hasSecretName: true }) : visit(item)
+  }
+  const visitMember = (child: unknown, parent: object): unknown => {
     const name = path.at(-1) ?? ''
-    if (isOpaqueMember(path))
-      return replaceAllTexts(child, path, secret =>
-        replaceMarked({ ...secret, hasUnknownMeaning: name === 'forwarded_props' }),
-      )
+    if (isOpaqueMember(path)) return replaceAll(child, name === 'forwarded_props')
     const isSecret = secretNamePattern.test(name) || (isJwk(parent) && privateJwkMembers.has(name))
-    return typeof child === 'string' && isSecret
-      ? replaceMarked({ text: child, path, hasSecretName: true })
-      : visit(child, path)
+    return typeof child === 'string' && isSecret ? replace({ text: child, hasSecretName: true }) : visit(child)
   }
-  return visit(tree, [])
+  const agentSettings = new Map<unknown, unknown>()
+  const visit = (value: unknown): unknown => {
+    if (isReference(path)) return replaceAll(value)
+    if (typeof value === 'string') return replaceInUrl(value, replace)
+    if (typeof value !== 'object' || value === null) return value
+    // Agents may share one object. No secret in it depends on the name of the agent, unless there are references.
+    const isSharedByAgents = referencePaths.size === 0 && path.length === 2 && path[0] === 'agents'
+    if (!isSharedByAgents) return visitChildren(value)
+    if (!agentSettings.has(value)) agentSettings.set(value, visitChildren(value))
+    return agentSettings.get(value)
+  }
+  const visitChildren = (value: object): unknown =>
+    Array.isArray(value)
+      ? mapChildren(value, (item, name) => walkBelow(name, () => visitItem(item, value)))
+      : mapChildren(value, (child, name) => walkBelow(name, () => visitMember(child, value)))
+  return visit(tree)
 }
 
 function isJwk(value: object): boolean {
@@ -146,23 +163,6 @@ function isValueOfSecretOption(argument: string, previousArgument: unknown): boo
   return isOption(previousArgument) && !isOption(argument) && isSecretName(String(previousArgument))
 }
 
-function replaceAllTexts(value: unknown, path: Path, replaceSecret: ReplaceSecret): unknown {
-  if (typeof value === 'string') return replaceSecret({ text: value, path })
-  if (Array.isArray(value))
-    return value.map((item, index) => replaceAllTexts(item, [...path, String(index)], replaceSecret))
-  return isObject(value)
-    ? mapMembers(value, (child, name) => replaceAllTexts(child, [...path, name], replaceSecret))
-    : value
-}
-
-function replaceInUrl(text: string, path: Path, replaceSecret: ReplaceSecret): string {
-  return isUrl(text) ? replaceUrlSecrets(text, part => replaceSecret({ text: part, path, url: text })) : text
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
-}
-
-function mapMembers(members: object, change: (child: unknown, name: string) => unknown): object {
-  return Object.fromEntries(Object.entries(members).map(([name, child]) => [name, change(child, name)]))
+function replaceInUrl(text: string, replace: (secret: UnplacedSecret) => string): string {
+  return isUrl(text) ? replaceUrlSecrets(text, part => replace({ text: part, url: text })) : text
 }

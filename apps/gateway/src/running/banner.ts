@@ -10,6 +10,8 @@ interface BannerOptions {
   readonly configPath?: string | undefined
 }
 
+const maxListedAgents = 20
+
 /**
  * Formats the addresses, the token, and one line to paste for each channel.
  */
@@ -19,13 +21,17 @@ export function formatBanner(
 ): string {
   const { agents, operatorToken } = gateway
   const [http, ...channelSockets] = listening
-  const addresses = agents.list().map(({ name }) => `@${name}@${agents.domain}`)
+  const addresses = agents
+    .list()
+    .slice(0, maxListedAgents)
+    .map(({ name }) => `@${name}@${agents.domain}`)
+  const unlistedCount = agents.list().length - addresses.length
   const firstAgent = agents.defaultAgent ?? agents.list()[0]?.name ?? 'echo'
   const lines = [
     '',
     `Postern ${softwareVersion} listens on ${http?.description}${config.dev ? ' (dev mode)' : ''}`,
     '',
-    `  agents    ${addresses.join(', ')}`,
+    `  agents    ${addresses.join(', ')}${unlistedCount > 0 ? `, and ${unlistedCount} more` : ''}`,
     ...channelSockets.map(({ label = '', description }) => `  ${label.padEnd(10)}${description}`),
     ...gateway.channels.flatMap(({ endpoint: { chatPage: entryPage } }) =>
       entryPage ? [`  ${entryPage.label.padEnd(10)}${http?.description}${entryPage.path}`] : [],

@@ -2,12 +2,12 @@
 
 import type { ConfigError } from '@postern/message'
 import { listConfigFaults } from '@postern/message'
-import type { ConfigTree } from '../config/config-tree.ts'
-import { setAt } from '../config/config-tree.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfig } from '../config/read-config.ts'
 import { devDefaults, fillConfig, isForProduction } from '../dev/dev-configs.ts'
 import { generateSecrets } from '../dev/generated-secrets.ts'
+import type { ConfigTree } from '../tree/config-tree.ts'
+import { setAt } from '../tree/config-tree.ts'
 
 export interface IncompleteConfig {
   /** The configuration with its defaults, or the file as it is if it has other faults. */

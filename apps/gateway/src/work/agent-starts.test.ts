@@ -19,7 +19,7 @@ function openClock() {
   return { clock, pauses, sleep }
 }
 
-function openStarts(starts: Readonly<Record<string, (publisher: AgentPublisher) => unknown>>) {
+function openStarts(starts: Readonly<Record<string, ((publisher: AgentPublisher) => unknown) | undefined>>) {
   const { clock, pauses, sleep } = openClock()
   const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
   const shutdown = new AbortController()
@@ -27,10 +27,26 @@ function openStarts(starts: Readonly<Record<string, (publisher: AgentPublisher) 
     list: () => Object.keys(starts).map(name => ({ name })),
     findRunning: (name: string) => ({ agent: { start: starts[name] } }),
   } as unknown as Pick<AgentDeps, 'list' | 'findRunning'>
-  const openPublisher = () => ({ signal: shutdown.signal }) as AgentPublisher
+  const openPublisher = vi.fn(() => ({ signal: shutdown.signal }) as AgentPublisher)
   const system = { now: () => clock.at, sleep, log }
-  return { ...startAgents({ agents, system, openPublisher }, shutdown.signal), clock, pauses, log, shutdown }
+  return {
+    ...startAgents({ agents, system, openPublisher }, shutdown.signal),
+    clock,
+    pauses,
+    log,
+    shutdown,
+    openPublisher,
+  }
 }
+
+test('startAgents() opens no publisher for agents without start()', async () => {
+  const quietAgents = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`quiet${index}`, undefined]))
+  const start = vi.fn()
+  const { firstEnded, openPublisher } = openStarts({ ...quietAgents, desk: start })
+  await firstEnded
+  expect(start).toHaveBeenCalledTimes(1)
+  expect(openPublisher).toHaveBeenCalledTimes(1)
+})
 
 test('startAgents() calls a failed start() again after growing pauses, until it succeeds', async () => {
   const start = vi.fn().mockImplementation(() => {

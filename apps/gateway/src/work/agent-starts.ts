@@ -64,6 +64,7 @@ export function startAgents({ agents, system, openPublisher }: StartDeps, signal
 
   const firstStarts = agents
     .list()
+    .filter(({ name }) => agents.findRunning(name)?.agent.start)
     .map(({ name }) => new Promise<void>(resolve => void startUntilSuccess(name, resolve)))
   return { listFailed: () => [...failedStarts.values()], firstEnded: Promise.all(firstStarts) }
 }

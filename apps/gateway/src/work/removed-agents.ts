@@ -27,10 +27,10 @@ export async function announceRemovedAgents(deps: RemovedAgentsDeps): Promise<vo
 }
 
 async function announceRemovals({ store, agents, channels, system }: RemovedAgentsDeps): Promise<void> {
-  const configuredNames = agents.list().map(({ name }) => name)
+  const configuredNames = new Set(agents.list().map(({ name }) => name))
   const formerNames = readNames((await store.records.get(recordKey))?.value) ?? (await listRelatedAgents(store))
   const pendingNames: string[] = []
-  for (const name of formerNames.filter(formerName => !configuredNames.includes(formerName))) {
+  for (const name of formerNames.filter(formerName => !configuredNames.has(formerName))) {
     try {
       for (const channel of channels) await channel.actions?.announceRemoval?.(name)
       system.log.info({ agent: name }, 'notified the peers of an agent that has left the configuration')

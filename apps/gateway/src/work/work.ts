@@ -19,6 +19,7 @@ import { readStoreNote } from '@postern/transcript'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 import { readMentionFanoutLimits } from '../config/loops.ts'
 import type { Config } from '../config/schema.ts'
+import { walkAgents } from '../config/walk-agents.ts'
 import type { PublishedAttachments } from '../files/attachments.ts'
 import { createFileFetcher } from '../files/file-fetcher.ts'
 import type { GatewaySystem } from '../system/system.ts'
@@ -82,7 +83,8 @@ export const slots = {
 
 /** Counts the turns that may run at once. Each agent has its own slots, so that no agent waits for another one that hangs. */
 function countTurnSlots({ agents }: Pick<Config, 'agents'>): number {
-  const agentSlots = Object.values(agents).reduce((sum, { concurrency = slots.turnsPerAgent }) => sum + concurrency, 0)
+  let agentSlots = 0
+  for (const [, { concurrency = slots.turnsPerAgent }] of walkAgents(agents)) agentSlots += concurrency
   return Math.max(slots.turnSlots, agentSlots)
 }
 

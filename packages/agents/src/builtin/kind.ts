@@ -34,6 +34,7 @@ export const builtinKinds: readonly AgentKind[] = Object.entries(builtins).map((
     usePattern: new RegExp(`^builtin:${name}$`),
     schema: commonAgentSchema,
     runsHere: true,
+    isShareable: () => true,
     open: async (_config, deps) => ({ ...profile, agent: create(deps) }),
   }),
 )

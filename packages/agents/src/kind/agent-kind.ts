@@ -131,17 +131,25 @@ interface AgentKindDefinition<Config extends CommonAgentConfig> {
   readonly schema: z.ZodObject & z.ZodType<Config>
   /** True if the agent runs in this process, so that an answer costs nothing, and only the agent's own code sends data elsewhere. */
   readonly runsHere?: true
+  /** Returns true if one opened agent serves all agents with the same settings, because nothing in it depends on a name. Default: false. */
+  isShareable?(config: Config): boolean
   /** Opens an agent of this kind. @throws ConfigError */
   open(config: Config, deps: AgentOpenDeps): Promise<OpenedAgent>
 }
 
 /** One kind of agent. Each kind has a file and an entry in the table of `kinds.ts`. */
-export interface AgentKind extends Omit<AgentKindDefinition<CommonAgentConfig>, 'open'> {
-  /** Opens an agent of this kind. @throws ConfigError */
-  open(config: unknown, deps: AgentOpenDeps): Promise<OpenedAgent>
+export interface AgentKind extends Omit<AgentKindDefinition<CommonAgentConfig>, 'open' | 'isShareable'> {
+  /** Returns true if one opened agent serves all agents with these settings, which are valid by the kind's schema. */
+  isShareable(config: CommonAgentConfig): boolean
+  /** Opens an agent of this kind. `config` is valid by the kind's schema. @throws ConfigError */
+  open(config: CommonAgentConfig, deps: AgentOpenDeps): Promise<OpenedAgent>
 }
 
 /** Defines a kind. It hides the kind's own configuration type, so that different kinds fit into one table. */
 export function defineAgentKind<Config extends CommonAgentConfig>(definition: AgentKindDefinition<Config>): AgentKind {
-  return { ...definition, open: (config, deps) => definition.open(definition.schema.parse(config), deps) }
+  return {
+    ...definition,
+    isShareable: config => definition.isShareable?.(config as Config) === true,
+    open: (config, deps) => definition.open(config as Config, deps),
+  }
 }

@@ -33,6 +33,7 @@ export const moduleKind = defineAgentKind({
   usePattern: modulePathPattern,
   runsHere: true,
   schema: moduleAgentSchema,
+  isShareable: ({ isolate }) => !isolate,
   open: async ({ use, isolate }, deps) =>
     // A preloaded module is an object of this thread, so it cannot run in another one.
     isolate && !isPreloaded(pathToFileURL(resolve(deps.baseDir, use)).href)

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { extname, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { ConfigError } from '@postern/message'
-import { importOperatorModule, isPreloaded, listOperatorModules } from './operator-modules.ts'
+import { importOperatorModule, isImported, listOperatorModules } from './operator-modules.ts'
 
 /** A relative or absolute path to a file that runs without a build. */
 export const modulePathPattern = /^(?:\.{1,2}\/|\/).*\.(?:ts|mts|js|mjs)$/
@@ -12,10 +12,11 @@ export const modulePathPattern = /^(?:\.{1,2}\/|\/).*\.(?:ts|mts|js|mjs)$/
 /** Loads one of the operator's modules. A relative `path` starts from `baseDir`. @throws ConfigError naming `key` */
 export async function importModule(path: string, key: string, baseDir: string): Promise<unknown> {
   const file = resolve(baseDir, path)
-  if (!existsSync(file) && !isPreloaded(pathToFileURL(file).href))
+  const { href: url } = pathToFileURL(file)
+  if (!isImported(url) && !existsSync(file))
     throw new ConfigError(key, `"${path}" cannot be loaded: there is no file ${file}`, 'Correct the path.')
   try {
-    return await importOperatorModule(pathToFileURL(file).href)
+    return await importOperatorModule(url)
   } catch (error) {
     const { problem, fix = `Check that ${file} exists and runs by itself: node ${file}` } = describeLoadFault(
       error,

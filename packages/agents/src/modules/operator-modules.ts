@@ -60,9 +60,24 @@ export function importOperatorModule(url: string): Promise<unknown> {
   if (!areHooksRegistered) registerHooks({ resolve, load })
   areHooksRegistered = true
   const currentGeneration = scope?.generation ?? generation
-  const versionedUrl = currentGeneration === 0 ? url : `${url}?generation=${currentGeneration}`
+  const versionedUrl = toVersionedUrl(url, currentGeneration)
+  const pendingNamespace = importedModules.get(versionedUrl)
+  if (pendingNamespace) return pendingNamespace
   operatorModules.add(versionedUrl)
   return importInGeneration(versionedUrl, currentGeneration)
+}
+
+function toVersionedUrl(url: string, generation: number): string {
+  return generation === 0 ? url : `${url}?generation=${generation}`
+}
+
+/** The modules that have been imported, by their versioned URLs. An import of the runtime costs much more than a look here. */
+const importedModules = new Map<string, Promise<unknown>>()
+
+/** Returns true if a file was imported before, in the current generation. */
+export function isImported(url: string): boolean {
+  const scope = moduleScope.getStore()
+  return scope?.preloaded.has(url) === true || importedModules.has(toVersionedUrl(url, scope?.generation ?? generation))
 }
 
 /** The imports of one generation, which begin together and end before those of another one begin. */
@@ -72,6 +87,8 @@ let imports = { generation: 0, begin: Promise.resolve<unknown>(undefined), end: 
 function importInGeneration(url: string, generation: number): Promise<unknown> {
   const begin = imports.generation === generation ? imports.begin : imports.end
   const importPromise = begin.then(() => import(url))
+  const rememberModule = () => void importedModules.set(url, importPromise)
+  importPromise.then(rememberModule, () => undefined)
   imports = { generation, begin, end: Promise.allSettled([imports.end, importPromise]) }
   return importPromise
 }

@@ -4,7 +4,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { createKeyedSemaphore } from '@postern/limits'
 import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/message'
-import { parseUrl } from '@postern/message'
+import { lazy, parseUrl } from '@postern/message'
 import type { LookupHost } from '../address/host-lookup.ts'
 import { createPinnedLookup, createPublicLookup, isAnyAddress, shareLookups } from '../address/host-lookup.ts'
 import { isPublicAddress } from '../address/public-address.ts'
@@ -128,18 +128,26 @@ function createConnectionPool({ lookup, now }: Pick<GuardedFetchOptions, 'lookup
     maxFreeSockets: hostLimits.maxRunning,
     timeout: 15_000,
   }
-  const agents = { http: new HttpAgent(poolOptions), https: new HttpsAgent(poolOptions) }
-  const publicLookup = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)
+  const agents: (HttpAgent | HttpsAgent)[] = []
+  const addAgent = <Added extends HttpAgent | HttpsAgent>(agent: Added) => {
+    agents.push(agent)
+    return agent
+  }
+  // Thousands of agents elsewhere have a pool each, and most of them are idle.
+  const httpAgent = lazy(() => addAgent(new HttpAgent(poolOptions)))
+  const httpsAgent = lazy(() => addAgent(new HttpsAgent(poolOptions)))
+  const publicLookup = lazy(() =>
+    createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress),
+  )
   // An opened origin may have a name that only this machine knows.
-  const openLookup = createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress)
+  const openLookup = lazy(() => createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress))
   return {
     choose: ({ isSecure, isPrivateAllowed }) => ({
-      agent: isSecure ? agents.https : agents.http,
-      lookup: isPrivateAllowed ? openLookup : publicLookup,
+      agent: isSecure ? httpsAgent() : httpAgent(),
+      lookup: isPrivateAllowed ? openLookup() : publicLookup(),
     }),
     close() {
-      agents.http.destroy()
-      agents.https.destroy()
+      for (const agent of agents) agent.destroy()
     },
   }
 }
