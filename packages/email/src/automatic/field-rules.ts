@@ -89,8 +89,17 @@ const fieldRules: readonly { readonly flag: string; readonly fields: readonly st
   { flag: 'bulk', fields: ['feedback-id'], pattern: /^[^:]*:[^:]*:/ },
 ]
 
+/** The flags of the headers that were matched. Several decisions about one mail need them. */
+const flagsByHeader = new WeakMap<HeaderBlock, readonly string[]>()
+
 /** Returns the flags of every rule that matches the header. */
-export function matchFieldRules(header: HeaderBlock): string[] {
+export function matchFieldRules(header: HeaderBlock): readonly string[] {
+  const flags = flagsByHeader.get(header) ?? applyFieldRules(header)
+  flagsByHeader.set(header, flags)
+  return flags
+}
+
+function applyFieldRules(header: HeaderBlock): readonly string[] {
   const flags = fieldRules
     .filter(({ fields, pattern }) => fields.some(name => fieldValues(header, name).some(value => pattern.test(value))))
     .map(({ flag }) => flag)

@@ -1,6 +1,6 @@
 // Computes digests of a mail's text, to find mails with the same text.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ProvenMail } from '../authenticate/proven-mail.ts'
 
 /** Digests of the text and the files of a mail. */
@@ -14,12 +14,25 @@ export interface TextDigests {
 export function digestMailText({ body }: ProvenMail): TextDigests {
   const text = body.text.replace(/\s+/g, ' ').trim()
   const files = body.files.map(({ digest }) => digest)
-  const textWithoutNumbers = text.replace(/[\p{L}\p{N}-]+/gu, word => (/\d{3}/.test(word) ? '#' : word))
-  return { fullText: hashTexts([text, ...files]), numberlessText: hashTexts([textWithoutNumbers, ...files]) }
+  const fullText = hashTexts([text, ...files])
+  return { fullText, numberlessText: numberPattern.test(text) ? hashTexts([removeNumbers(text), ...files]) : fullText }
+}
+
+/** Matches the digits by which a word counts as a number. */
+const numberPattern = /\d{3}/
+
+function removeNumbers(text: string): string {
+  // Words contain no spaces, so only the few pieces with digits are searched for words.
+  return text
+    .split(' ')
+    .map(piece => (numberPattern.test(piece) ? replaceNumbers(piece) : piece))
+    .join(' ')
+}
+
+function replaceNumbers(piece: string): string {
+  return piece.replace(/[\p{L}\p{N}-]+/gu, word => (numberPattern.test(word) ? '#' : word))
 }
 
 function hashTexts(texts: readonly string[]): string {
-  const hash = createHash('sha256')
-  for (const text of texts) hash.update(text)
-  return hash.digest('base64url').slice(0, 22)
+  return hash('sha256', texts.join(''), 'base64url').slice(0, 22)
 }

@@ -34,6 +34,7 @@ const [stubShare, stubWords] = [0.5, 60]
  * @param htmlText the visible text of the HTML
  */
 export function chooseReading(plainText: string, htmlText: string): ReadingChoice {
+  if (haveSameWords(plainText, htmlText)) return { source: 'plain', differs: false, omitsWords: false }
   const [words, htmlWords] = [listWords(plainText), listWords(htmlText)]
   const differs = haveFewCommonWords(words, htmlWords)
   if (!addsWords(words, htmlWords)) return { source: 'plain', differs, omitsWords: differs }
@@ -41,6 +42,19 @@ export function chooseReading(plainText: string, htmlText: string): ReadingChoic
   const isStub = words.size <= htmlWords.size * stubShare || (words.size <= stubWords && viewerPattern.test(plainText))
   if (!isContained && !isStub) return { source: 'plain', differs, omitsWords: differs }
   return { source: 'html', differs, omitsWords: differs || addsWords(htmlWords, words) }
+}
+
+/**
+ * Returns true if two texts differ in white space at most. Most programs write both texts from one message, and such texts
+ * need no comparison word by word.
+ */
+function haveSameWords(text: string, otherText: string): boolean {
+  if (Math.max(text.length, otherText.length) > maxChars) return false
+  return text === otherText || collapseSpace(text) === collapseSpace(otherText)
+}
+
+function collapseSpace(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
 }
 
 /**

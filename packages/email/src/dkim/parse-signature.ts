@@ -5,8 +5,17 @@ import type { Canonicalization, DkimError, DkimSignature } from './signature-rep
 import type { Tags } from './tag-list.ts'
 import { decodeBase64, parseTagList, removeSpace, splitList } from './tag-list.ts'
 
+/** The parsed fields. Each field is needed twice: for the name of its key, and then for the verification. */
+const parsedFields = new WeakMap<Pick<HeaderField, 'value'>, DkimSignature>()
+
 /** Parses a signature field. A field that breaks a rule is read as far as possible. */
 export function parseSignature(field: Pick<HeaderField, 'value'>): DkimSignature {
+  const signature = parsedFields.get(field) ?? parseField(field)
+  parsedFields.set(field, signature)
+  return signature
+}
+
+function parseField(field: Pick<HeaderField, 'value'>): DkimSignature {
   const { tags, isValid } = parseTagList(field.value)
   const signature = readTags(tags)
   const error = isValid ? rules.find(({ isBroken }) => isBroken(tags, signature))?.error : 'signature syntax error'

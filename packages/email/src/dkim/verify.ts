@@ -1,5 +1,5 @@
 // Verifies the DKIM signatures of a message.
-import { createHash, verify } from 'node:crypto'
+import { hash, verify } from 'node:crypto'
 import type { HeaderBlock, HeaderField } from '../mail/header.ts'
 import type { BodyHash } from './body-hash.ts'
 import { createBodyHasher } from './body-hash.ts'
@@ -53,7 +53,7 @@ export function verifySignatures(
       uncoveredOctets: body.uncoveredOctets,
       signedAt: signature.signedAt,
       covers: signedFields.map(({ name }) => name),
-      id: createHash('sha256').update(signature.value).digest('hex'),
+      id: hash('sha256', signature.value, 'hex'),
     }
   })
 }
@@ -103,7 +103,7 @@ function findSignatureError(
   // Ed25519 signs the hash of the data (RFC 8463 §3).
   const isValid =
     record.keyType === 'ed25519'
-      ? verify(null, createHash('sha256').update(data).digest(), record.key, signature.value)
+      ? verify(null, hash('sha256', data, 'buffer'), record.key, signature.value)
       : verify('sha256', data, record.key, signature.value)
   if (!isValid) return 'bad signature'
   return signature.expiresAt !== undefined && signature.expiresAt * 1000 < now ? 'expired' : undefined

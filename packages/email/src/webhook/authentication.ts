@@ -1,14 +1,13 @@
 // Checks the passwords, signatures and times of webhooks, and refuses used tokens.
 import type { KeyObject } from 'node:crypto'
-import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, hash, timingSafeEqual, verify } from 'node:crypto'
 import type { System } from '@postern/message'
 import { Rejection } from '@postern/message'
 import type { SingleUseStore } from '@postern/pipeline'
 
 /** Compares two texts in time that depends on neither their content nor the position of a difference. */
 export function isSameText(left: string, right: string): boolean {
-  const hash = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(hash(left), hash(right))
+  return timingSafeEqual(hash('sha256', left, 'buffer'), hash('sha256', right, 'buffer'))
 }
 
 /** The user and the password of HTTP Basic authentication. */

@@ -197,14 +197,26 @@ export function hidesText(visual: Visual): boolean {
 
 /** Returns true if a reader may be unable to see text with this look. */
 export function mayHideText(visual: Visual): boolean {
-  return visual.isDoubtful || hidesText(visual) || isPale({ ...visual, isOverPicture: false })
+  return visual.isDoubtful || hidesText(visual) || hasLowContrast(visual)
 }
 
 /** Returns true for text in the colour of its background, or with no visible colour. */
-function isPale({ colour, backgrounds, opacity, isOverPicture }: Visual): boolean {
+function isPale(visual: Visual): boolean {
+  const { colour, isOverPicture } = visual
+  return colour !== undefined && (colour.alpha < minOpacity || (!isOverPicture && hasLowContrast(visual)))
+}
+
+/** The results of `hasLowContrast`. Each run of text asks for the contrast of its look, and most runs share a look. */
+const lowContrasts = new WeakMap<Visual, boolean>()
+
+function hasLowContrast(visual: Visual): boolean {
+  const isLow = lowContrasts.get(visual) ?? computeLowContrast(visual)
+  lowContrasts.set(visual, isLow)
+  return isLow
+}
+
+function computeLowContrast({ colour, backgrounds, opacity }: Visual): boolean {
   if (!colour) return false
-  if (colour.alpha < minOpacity) return true
-  if (isOverPicture) return false
   const effectiveColour = { ...colour, alpha: colour.alpha * opacity }
   return backgrounds.every(background => contrastOf(blend(effectiveColour, background), background) < minContrast)
 }

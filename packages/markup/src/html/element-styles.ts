@@ -60,7 +60,7 @@ export function createStyleReader(html: string, { hidingClasses = noClasses }: H
     return isGone ? { ...visual, isGone } : visual
   }
 
-  const readStyled = rules.length === 0 ? cacheLastVisual(computeStyled) : computeStyled
+  const readStyled = rules.length === 0 ? cacheVisuals(computeStyled) : computeStyled
 
   function computeStyled(element: ParentElement, outer: Visual): Visual {
     const { name, attributes } = element
@@ -111,22 +111,38 @@ export function createStyleReader(html: string, { hidingClasses = noClasses }: H
 
 type ReadVisual = (element: ParentElement, outer: Visual) => Visual
 
+/** The maximum number of cached looks, and the longest style of a cached look in characters. */
+const [maxCachedVisuals, maxCachedChars] = [1000, 1024]
+/** The looks of elements by the look of the outer element, and then by name and style. Outer looks include cached ones. */
+let cachedVisuals = new WeakMap<Visual, Map<string, Visual>>()
+let cachedVisualCount = 0
+
 /**
- * Caches the last computed look, because mail programs repeat the style of a paragraph at the next one. Without style sheets, the same style looks
- * the same.
+ * Caches looks for all documents, because mail programs repeat the style of a paragraph at the next one and in the next mail. Without style
+ * sheets, the same style in the same place looks the same. A full cache begins anew.
  */
-function cacheLastVisual(compute: ReadVisual): ReadVisual {
-  let lastLook:
-    | { readonly name: string; readonly style: string; readonly outer: Visual; readonly visual: Visual }
-    | undefined
+function cacheVisuals(compute: ReadVisual): ReadVisual {
   return (element, outer) => {
     const { name, attributes } = element
     const style = attributes.size === 1 ? attributes.get('style') : undefined
-    if (style === undefined) return compute(element, outer)
-    if (lastLook?.style !== style || lastLook.name !== name || lastLook.outer !== outer)
-      lastLook = { name, style, outer, visual: compute(element, outer) }
-    return lastLook.visual
+    if (style === undefined || style.length > maxCachedChars || outer.fold) return compute(element, outer)
+    const key = `${name} ${style}`
+    const visual = cachedVisuals.get(outer)?.get(key)
+    if (visual) return visual
+    const newVisual = compute(element, outer)
+    addVisual(outer, key, newVisual)
+    return newVisual
   }
+}
+
+function addVisual(outer: Visual, key: string, visual: Visual): void {
+  if (cachedVisualCount >= maxCachedVisuals) {
+    cachedVisuals = new WeakMap()
+    cachedVisualCount = 0
+  }
+  const siblings = cachedVisuals.get(outer) ?? new Map<string, Visual>()
+  cachedVisuals.set(outer, siblings.set(key, visual))
+  cachedVisualCount += 1
 }
 
 function hasStyle({ name, attributes }: StyledElement): boolean {

@@ -123,9 +123,10 @@ function createHtmlTextWriter(html: string, options: HtmlTextOptions): HtmlReade
 function writeText(state: WriterState, rawText: string, { visual, quotes, list }: TextContext): void {
   const { sheet, links } = state
   const isHidden = isTextHidden(visual)
-  const isBlank = readVisibleText(rawText).text.trim() === ''
-  const isInLink = links.addText(rawText, isHidden && !isBlank)
-  if (!isBlank && (isHidden ? !isInLink : !isUnstyled(visual) && mayHideText(visual))) state.hasHidden = true
+  const isDoubtful = isHidden || (!isUnstyled(visual) && mayHideText(visual))
+  const hidesWords = isDoubtful && readVisibleText(rawText).text.trim() !== ''
+  const isInLink = links.addText(rawText, isHidden && hidesWords)
+  if (hidesWords && !(isHidden && isInLink)) state.hasHidden = true
   if (isHidden) return
   sheet.next.prefix = '> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1))
   const collapsedText = visual.isVerbatim ? rawText : rawText.replace(/[ \t\r\n\u00a0]+/g, ' ')

@@ -12,7 +12,10 @@ export interface Address {
 const localPattern = /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}$/i
 /** The maximum length of a Unicode name, which may write a letter as a base character and its mark. */
 const maxUnicodeName = 2 * maxHostLength
-const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
+const labelPattern = new RegExp(`^${label}$`)
+/** Matches names that need no conversion: in lower case, without A-labels, and with a letter first in the last label. */
+const plainDomainPattern = new RegExp(`^(?:(?!xn--)${label}\\.)+(?![0-9]|xn--)${label}$`)
 
 /**
  * Reads `@a@d.tld`, `a@d.tld` or `acct:a@d.tld`. The domain needs two labels; Unicode names become A-labels.
@@ -40,6 +43,7 @@ export function formatAddress({ local, domain }: Address): string {
 
 /** Returns a DNS name of two or more labels in lower-case A-label form, or undefined if `name` is not one. */
 export function toAsciiDomain(name: string): string | undefined {
+  if (plainDomainPattern.test(name) && isHostLength(name)) return name
   if (!name || name.length > maxUnicodeName || /[\s/?#@:\\[\]%]/.test(name)) return undefined
   const host = URL.parse(`https://${name}/`)?.hostname.replace(/\.$/, '') ?? ''
   const labels = host.split('.')

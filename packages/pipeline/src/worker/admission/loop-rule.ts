@@ -4,7 +4,7 @@ import type { LoopLimits } from '@postern/message'
 import { agentFlag, loopFlag } from '@postern/message'
 import type { AdmissionRule } from '../../ports/admission-rule.ts'
 import type { Intake, TurnBudget } from '../../ports/records/intake.ts'
-import { canCompare, countSimilar } from './similar-words.ts'
+import { canCompare, countSimilar, mayCompare } from './similar-words.ts'
 
 /** The time for which messages count, in ms. A loop that is slower than a few messages a day is harmless. */
 export const loopMemoryMs = 7 * 24 * 3_600_000
@@ -35,10 +35,11 @@ export function findLoop(incoming: LoopCandidate, memory: LoopMemory, limits: Lo
     const senders = memory.readSenders(maxTurns)
     if (senders.length >= maxTurns && senders.every(Boolean)) return 'no_person'
   }
-  if (!canCompare(text, { isFromAgent })) return undefined
+  if (!mayCompare(text, { isFromAgent })) return undefined
   const minSimilar = isFromAgent ? similarTurns : 2 * similarTurns
-  const isRepeated = countSimilar(text, memory.readTexts(minSimilar), { isFromAgent }) >= minSimilar
-  return isRepeated ? 'same_words' : undefined
+  const earlierTexts = memory.readTexts(minSimilar)
+  if (earlierTexts.length < minSimilar || !canCompare(text, { isFromAgent })) return undefined
+  return countSimilar(text, earlierTexts, { isFromAgent }) >= minSimilar ? 'same_words' : undefined
 }
 
 /** Creates the rule that sets the loop limits of every message with a turn, except tasks, whose callers wait and whose chain is limited. */

@@ -9,6 +9,15 @@ const minSimilarShare = 0.8
 /** The minimum number of words of a person's text that is compared, because people often repeat short texts such as "yes" and "status". */
 const minWords = 8
 
+/**
+ * Returns false if a text is certainly too short for a comparison. This takes little time, unlike `canCompare`: most texts begin a thread and are
+ * never compared.
+ */
+export function mayCompare(text: string, { isFromAgent }: { readonly isFromAgent: boolean }): boolean {
+  const minCount = isFromAgent ? 1 : minWords + 2
+  return prepareText(text).matchAll(wordPattern).take(minCount).toArray().length === minCount
+}
+
 /** Returns true if a text has enough words to be compared. */
 export function canCompare(text: string, { isFromAgent }: { readonly isFromAgent: boolean }): boolean {
   return readShingles(text).size >= (isFromAgent ? 1 : minWords)
@@ -31,14 +40,19 @@ export function countSimilar(
   return differentIndex < 0 ? earlierTexts.length : differentIndex
 }
 
-/** Returns the triples of words of a text, or the words themselves if there are fewer than three. */
-function readShingles(text: string): ReadonlySet<string> {
-  const words = text
+const wordPattern = /[\p{L}\p{N}]+/gu
+
+/** Returns the compared beginning of a text in lower case and without addresses. */
+function prepareText(text: string): string {
+  return text
     .slice(0, maxComparedChars)
     .toLowerCase()
     .replace(/@[^\s@]+@[^\s@]+/g, ' ')
-    .replace(/\p{N}+/gu, '0')
-    .match(/[\p{L}\p{N}]+/gu)
+}
+
+/** Returns the triples of words of a text, or the words themselves if there are fewer than three. */
+function readShingles(text: string): ReadonlySet<string> {
+  const words = prepareText(text).replace(/\p{N}+/gu, '0').match(wordPattern)
   if (!words) return new Set()
   if (words.length < 3) return new Set([words.join(' ')])
   return new Set(words.slice(2).map((word, index) => `${words[index]} ${words[index + 1]} ${word}`))
