@@ -12,25 +12,31 @@ export interface TextDigests {
 
 /** Computes the digests of the newest text and the files of a mail. */
 export function digestMailText({ body }: ProvenMail): TextDigests {
-  const text = body.text.replace(/\s+/g, ' ').trim()
+  const text = body.text.replace(/\s{2,}|[^\S ]/g, ' ').trim()
   const files = body.files.map(({ digest }) => digest)
   const fullText = hashTexts([text, ...files])
-  return { fullText, numberlessText: numberPattern.test(text) ? hashTexts([removeNumbers(text), ...files]) : fullText }
+  const textWithoutNumbers = removeNumbers(text)
+  return {
+    fullText,
+    numberlessText: textWithoutNumbers === text ? fullText : hashTexts([textWithoutNumbers, ...files]),
+  }
 }
 
-/** Matches the digits by which a word counts as a number. */
-const numberPattern = /\d{3}/
+/**
+ * Matches a word with a number from its digits to its end. The group is the whole word: most words have no digits, so only those that do are
+ * read from their beginning.
+ */
+const numberPattern = /\d{3}[\p{L}\p{N}-]*(?<=([\p{L}\p{N}-]*))/gu
 
 function removeNumbers(text: string): string {
-  // Words contain no spaces, so only the few pieces with digits are searched for words.
-  return text
-    .split(' ')
-    .map(piece => (numberPattern.test(piece) ? replaceNumbers(piece) : piece))
-    .join(' ')
-}
-
-function replaceNumbers(piece: string): string {
-  return piece.replace(/[\p{L}\p{N}-]+/gu, word => (numberPattern.test(word) ? '#' : word))
+  const pieces: string[] = []
+  let position = 0
+  for (const { 0: match, 1: word = match, index } of text.matchAll(numberPattern)) {
+    const end = index + match.length
+    pieces.push(text.slice(position, end - word.length), '#')
+    position = end
+  }
+  return pieces.join('') + text.slice(position)
 }
 
 function hashTexts(texts: readonly string[]): string {

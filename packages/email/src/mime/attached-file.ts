@@ -1,5 +1,5 @@
 // Converts parsed attachments into files with safe names, types and digests.
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { safeFileName } from '@postern/message/file-name'
 import type { Attachment } from 'mailparser'
 import type { MailFile } from '../body/mail-body.ts'
@@ -15,7 +15,7 @@ export function readFullType({ content, contentType, headers }: Attachment): str
 
 /** Returns the SHA-256 of some bytes, in lower-case hex. */
 export function digestBytes(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
+  return hash('sha256', bytes, 'hex')
 }
 
 /** Converts an attachment into a file. `index` numbers a file without a usable name. */
