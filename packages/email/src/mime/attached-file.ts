@@ -5,8 +5,13 @@ import type { Attachment } from 'mailparser'
 import type { MailFile } from '../body/mail-body.ts'
 import { readCms } from '../entity/signed-data.ts'
 
+/** A file, as a parser returns it. */
+export interface ParsedFile extends Pick<Attachment, 'content' | 'contentType' | 'headers'> {
+  readonly filename?: string | undefined
+}
+
 /** Returns the content type with the parameter that distinguishes the kinds of S/MIME. */
-export function readFullType({ content, contentType, headers }: Attachment): string {
+export function readFullType({ content, contentType, headers }: ParsedFile): string {
   const field = headers.get('content-type')
   const params = typeof field === 'object' && 'params' in field ? (field.params as Record<string, string>) : {}
   const kind = params['smime-type'] ?? (/pkcs7-mime$/i.test(contentType) ? readCms(content)?.kind : undefined)
@@ -19,7 +24,7 @@ export function digestBytes(bytes: Uint8Array): string {
 }
 
 /** Converts an attachment into a file. `index` numbers a file without a usable name. */
-export function toMailFile({ content, contentType, filename }: Attachment, index: number): MailFile {
+export function toMailFile({ content, contentType, filename }: ParsedFile, index: number): MailFile {
   return {
     name: safeFileName(filename, index),
     mime: /^[\w.+-]+\/[\w.+-]+$/.test(contentType) ? contentType.toLowerCase() : 'application/octet-stream',

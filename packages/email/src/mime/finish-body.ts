@@ -1,10 +1,10 @@
 // Creates the body of a message from its parsed texts and files.
 
 import { invisibleFlag, readVisibleText } from '@postern/message/visible-text'
-import type { Attachment, ParsedMail } from 'mailparser'
 import { readCalendar } from '../body/calendar.ts'
 import type { MailDetails, MailFile } from '../body/mail-body.ts'
 import type { HeaderBlock, HeaderField } from '../mail/header.ts'
+import type { ParsedFile } from './attached-file.ts'
 import { digestBytes, readFullType, toMailFile } from './attached-file.ts'
 import type { BodyOptions, ParsedBody } from './job.ts'
 import type { MailText, MailTexts } from './mail-text.ts'
@@ -16,7 +16,8 @@ import type { UnsignedStructure } from './unsigned-structure.ts'
 const maxEvents = 5
 
 /** The texts and files of a message, or of a message inside it. */
-export interface ParsedTexts extends MailTexts, Pick<ParsedMail, 'attachments'> {
+export interface ParsedTexts extends MailTexts {
+  readonly attachments: readonly ParsedFile[]
   /** True if some of the texts or files were inside an S/MIME signature. */
   readonly isOpened?: boolean | undefined
 }
@@ -77,9 +78,9 @@ function createBody(mail: ParsedTexts, header: HeaderBlock, options: BodyOptions
   }
 }
 
-const hasInvisibleName = ({ filename }: Attachment) => readVisibleText(filename ?? '').removedCount > 0
+const hasInvisibleName = ({ filename }: ParsedFile) => readVisibleText(filename ?? '').removedCount > 0
 
-function listDetails(mailText: MailText, attachments: readonly Attachment[], files: readonly MailFile[]): MailDetails {
+function listDetails(mailText: MailText, attachments: readonly ParsedFile[], files: readonly MailFile[]): MailDetails {
   const calendars = attachments.filter(({ contentType }) => /^text\/calendar$/i.test(contentType)).slice(0, maxEvents)
   const calendar = calendars.flatMap(({ content }) => readCalendar(content) ?? [])
   const names = attachments.flatMap(({ filename }, index) => {

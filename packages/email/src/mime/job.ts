@@ -57,6 +57,8 @@ export interface BodyOptions {
   readonly keepsQuotes: boolean
   /** True if the fields that describe the structure of the body are unsigned and the body is signed. */
   readonly isStructureUnsigned: boolean
+  /** True in a thread that may be stopped, and that may read for long. */
+  readonly hasDeadline?: boolean | undefined
   readonly limits: MailLimits
 }
 

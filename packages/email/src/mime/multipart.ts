@@ -2,7 +2,7 @@
 import type { HeaderBlock, HeaderLimits } from '../mail/header.ts'
 import { scanHeaders } from '../mail/header.ts'
 
-/** A part without parts of its own. */
+/** A part without parts of its own: a text, or a file. */
 export interface Leaf {
   readonly type: string
   readonly octets: Buffer
@@ -10,6 +10,8 @@ export interface Leaf {
   readonly charset: string
   /** True if the part is one of several forms of the same text. */
   readonly isAlternative: boolean
+  /** The file. It is absent for a text. */
+  readonly file?: { readonly name: string | undefined } | undefined
 }
 
 /** A message or a part of a message. */

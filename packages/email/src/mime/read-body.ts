@@ -1,6 +1,5 @@
 // Reads the newest text and the files of a MIME message.
 import { escapeHtml } from '@postern/message/html-characters'
-import type { Attachment } from 'mailparser'
 import { simpleParser } from 'mailparser'
 import type { MailLimits } from '../config/limits.ts'
 import { applyCorrections } from '../entity/corrected-fields.ts'
@@ -10,6 +9,7 @@ import type { HeaderBlock } from '../mail/header.ts'
 import { findField, scanHeaders } from '../mail/header.ts'
 import { toCrlf } from '../mail/line-ends.ts'
 import { CharsetStream } from '../text/charsets.ts'
+import type { ParsedFile } from './attached-file.ts'
 import type { ParsedTexts } from './finish-body.ts'
 import { createEmptyBody, finishBody, isStructureField } from './finish-body.ts'
 import type { BodyOptions, ParsedBody } from './job.ts'
@@ -67,7 +67,7 @@ const maxSignatureDepth = 3
  * complex signature stays a file, and so does a signed document.
  */
 async function openSignedEntities(mail: ParsedTexts, limits: MailLimits, depth = 0): Promise<ParsedTexts> {
-  const attachedEntities = new Map<Attachment, MimeEntity>()
+  const attachedEntities = new Map<ParsedFile, MimeEntity>()
   for (const file of depth < maxSignatureDepth ? mail.attachments : []) {
     const entity = attachedEntities.size < limits.embedded_messages ? findSignedEntity(file, limits) : undefined
     if (entity) attachedEntities.set(file, entity)
@@ -82,7 +82,7 @@ async function openSignedEntities(mail: ParsedTexts, limits: MailLimits, depth =
 }
 
 /** Finds the entity inside a signature. Signed documents have the same types and file names, but no header. */
-function findSignedEntity(file: Attachment, limits: MailLimits): MimeEntity | undefined {
+function findSignedEntity(file: ParsedFile, limits: MailLimits): MimeEntity | undefined {
   const content = mayBeSmimeFile(file) ? readCms(file.content)?.content : undefined
   if (!content) return undefined
   try {
@@ -95,7 +95,7 @@ function findSignedEntity(file: Attachment, limits: MailLimits): MimeEntity | un
 }
 
 /** Returns true if the type or the name of a file is that of an S/MIME file (RFC 8551 §3.9). */
-function mayBeSmimeFile({ contentType, filename }: Attachment): boolean {
+function mayBeSmimeFile({ contentType, filename }: ParsedFile): boolean {
   return /^application\/(?:x-)?pkcs7-mime$/i.test(contentType) || /\.p7m$/i.test(filename ?? '')
 }
 

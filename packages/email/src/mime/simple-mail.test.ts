@@ -152,6 +152,80 @@ const leaf: fc.Arbitrary<Part> = fc
 
 const formatPart = ({ fields, body }: Part) => `${fields.map(field => `${field}\r\n`).join('')}\r\n${body}`
 
+const fileName = pick(
+  'a.pdf',
+  '"a.pdf"',
+  '"Report (1).pdf"',
+  '"a b.pdf"',
+  '" a.pdf"',
+  '"a.pdf "',
+  '"=?utf-8?q?a?="',
+  'a.p7m',
+  '"../a.pdf"',
+  '""',
+  'gr\xfc.pdf',
+  '.a',
+  '"a, b & c.pdf"',
+  '"con"',
+)
+const fileType = pick(
+  'application/pdf',
+  'Application/PDF',
+  'image/png',
+  'video/mp4',
+  'application/octet-stream',
+  'application/pkcs7-mime',
+  'application/ms-tnef',
+  'application/pgp-encrypted',
+  'application/vnd.ms-excel.sheet',
+  'text/csv',
+  'text/calendar',
+  'model/x',
+)
+const fileText = fc
+  .tuple(
+    fc.uint8Array({ maxLength: 70 }),
+    pick('\r\n', '\r\n', '\r\n', '\n', ' \r\n', '-'),
+    pick('', '', '\r\n', '\r\n\r\n', '=', 'QQ==', '\0'),
+  )
+  .map(([bytes, lineEnd, end]) => Buffer.from(bytes).toString('base64').replace(/.{16}/g, `$&${lineEnd}`) + end)
+const fileLeaf: fc.Arbitrary<Part> = fc
+  .record({
+    type: fileType,
+    typeName: fc.option(fileName),
+    kind: pick(
+      '',
+      'attachment',
+      'attachment',
+      'ATTACHMENT',
+      'inline',
+      'other',
+      'attachment; size=7',
+      'attachment; a=b',
+      'attachment (c)',
+    ),
+    name: fc.option(fileName),
+    encoding: pick('base64', 'base64', 'base64', 'Base64', '7bit', ''),
+    extra: pick(
+      '',
+      '',
+      'Content-ID: <a@b>',
+      'Content-Description: d',
+      'X-Attachment-Id: 1',
+      'Content-Transfer-Encoding: base64',
+    ),
+    body: fileText,
+  })
+  .map(({ type, typeName, kind, name, encoding: code, extra, body }) => ({
+    fields: [
+      `Content-Type: ${type}${typeName === null ? '' : `; name=${typeName}`}`,
+      ...field('Content-Disposition', kind === '' || name === null ? kind : `${kind};\r\n filename=${name}`),
+      ...field('Content-Transfer-Encoding', code),
+      ...(extra === '' ? [] : [extra]),
+    ],
+    body,
+  }))
+
 const multipartOptions = fc.record({
   type: pick('alternative', 'alternative', 'mixed', 'related', 'Mixed'),
   boundary: pick('b', 'bb', '"b"', '"=_x"', '"b c"', 'b (c)'),
@@ -176,13 +250,16 @@ function wrap(parts: readonly Part[], drawn: typeof multipartOptions extends fc.
 }
 
 const flatMultipart = fc
-  .tuple(fc.array(leaf, { maxLength: 3 }), multipartOptions)
+  .tuple(
+    fc.array(fc.oneof({ weight: 3, arbitrary: leaf }, { weight: 2, arbitrary: fileLeaf }), { maxLength: 3 }),
+    multipartOptions,
+  )
   .map(([parts, drawn]) => wrap(parts, drawn))
 const nestedMultipart = fc
-  .tuple(fc.array(fc.oneof(leaf, flatMultipart), { minLength: 1, maxLength: 3 }), multipartOptions)
+  .tuple(fc.array(fc.oneof(leaf, fileLeaf, flatMultipart), { minLength: 1, maxLength: 3 }), multipartOptions)
   .map(([parts, drawn]) => wrap(parts, drawn))
 const message = fc
-  .tuple(fc.oneof(leaf, flatMultipart, nestedMultipart), fc.boolean())
+  .tuple(fc.oneof(leaf, fileLeaf, flatMultipart, nestedMultipart), fc.boolean())
   .map(([part, isStructureUnsigned]) => ({
     octets: Buffer.from(`From: a@b.test\r\n${formatPart(part)}`, 'latin1'),
     isStructureUnsigned,
@@ -190,13 +267,17 @@ const message = fc
 
 test('both parsers agree on every random message that the simple parser accepts, well-formed or not', async () => {
   let simple = 0
+  let files = 0
   await fc.assert(
     fc.asyncProperty(message, async ({ octets, isStructureUnsigned }) => {
-      simple += Number(await compareReaders(octets, { isStructureUnsigned }))
+      const isSimple = await compareReaders(octets, { isStructureUnsigned })
+      simple += Number(isSimple)
+      files += Number(isSimple && /application|image|video/i.test(octets.toString('latin1')))
     }),
     { numRuns: drawCount({ quick: 500, long: 2000 }) },
   )
   expect(simple).toBeGreaterThan(100)
+  expect(files).toBeGreaterThan(10)
 }, 60_000)
 
 test.each([

@@ -21,7 +21,7 @@ export type SimpleReader = (job: MimeJob, header?: HeaderBlock) => Promise<MimeR
 const maxOctets = 64 * 1024
 
 /**
- * Creates the reader. A simple message is small and consists of texts, so reading it takes less time than handing it to
+ * Creates the reader. A simple message is small and consists of texts and plain files, so reading it takes less time than handing it to
  * a worker thread.
  */
 export function createSimpleReader(deps: MimeReadingDeps): SimpleReader {
@@ -43,7 +43,7 @@ export function createSimpleReader(deps: MimeReadingDeps): SimpleReader {
 }
 
 /**
- * Returns the content of a message that consists of texts, without the parser. The result equals that of
+ * Returns the content of a message that consists of texts and plain files, without the parser. The result equals that of
  * `readMailBody`. It returns undefined for any other message.
  */
 export async function readSimpleBody(
@@ -58,8 +58,8 @@ export async function readSimpleBody(
   }
   const structure = options.isStructureUnsigned ? readUnsignedStructure(octets, header, options.limits) : undefined
   const fields = structure ? structure.fields.map(readStructureField) : header.fields.filter(isStructureField)
-  const mail = await readSimpleMime(octets, { fields, bodyStart: header.bodyStart }, options.limits)
-  return mail && finishBody({ ...mail, attachments: [] }, header, structure, options)
+  const mail = await readSimpleMime(octets, { fields, bodyStart: header.bodyStart }, options)
+  return mail && finishBody(mail, header, structure, options)
 }
 
 /**

@@ -1,11 +1,23 @@
-// Parses messages that consist of texts, with the same results as mailparser.
+// Parses messages that consist of texts and plain files, with the same results as mailparser.
 
 import { lazy } from '@postern/message/lazy'
 import type { HeaderBlock, HeaderLimits } from '../mail/header.ts'
 import { findField } from '../mail/header.ts'
 import { decodeBase64Lines, decodeQuotedPrintable } from '../text/transfer-encoding.ts'
+import type { ParsedFile } from './attached-file.ts'
 import type { ContentType, Leaf, PartEntity } from './multipart.ts'
 import { readMultipart } from './multipart.ts'
+import { readSimpleFile } from './simple-file.ts'
+
+/** The options for reading a message here. */
+interface SimpleOptions {
+  readonly limits: HeaderLimits
+  /** True in a thread that may be stopped, which reads HTML of any size. */
+  readonly hasDeadline?: boolean | undefined
+}
+
+/** The files have no further fields that count, because only plain files are read here. */
+const noHeaders = new Map()
 
 /**
  * The limits of HTML. Larger HTML may take tens of milliseconds, because each element is matched with each rule of its
@@ -14,21 +26,26 @@ import { readMultipart } from './multipart.ts'
 const [maxHtmlChars, maxTags, maxRules] = [16 * 1024, 500, 50]
 
 /**
- * Reads a message that consists of texts: plain, HTML, or several of them in `multipart/alternative` and
- * `multipart/mixed`. The result equals that of mailparser. It returns undefined for a message with files or with an
- * irregular structure, which only mailparser can read.
+ * Reads a message that consists of texts and files: plain, HTML, or several of them in `multipart/alternative` and
+ * `multipart/mixed`. The result equals that of mailparser. It returns undefined for a message with unusual files or with
+ * an irregular structure, which only mailparser can read.
  */
-export async function readSimpleMime(octets: Buffer, header: HeaderBlock, limits: HeaderLimits) {
+export async function readSimpleMime(octets: Buffer, header: HeaderBlock, { limits, hasDeadline }: SimpleOptions) {
   const root = { octets, header, bodyEnd: octets.length, depth: 0, isAlternative: false }
   const leaves = readEntity(root, limits)
   if (!leaves) return undefined
-  const hasHtml = leaves.some(({ type }) => type === 'text/html')
+  const textLeaves = leaves.filter(({ file }) => !file)
+  const hasHtml = textLeaves.some(({ type }) => type === 'text/html')
   // Only mailparser joins HTML with texts that are not its alternatives.
-  if (hasHtml && leaves.length > 1 && leaves.some(({ isAlternative }) => !isAlternative)) return undefined
-  const texts = await Promise.all(leaves.map(async leaf => ({ type: leaf.type, text: await decodeLeaf(leaf) })))
+  if (hasHtml && textLeaves.length > 1 && textLeaves.some(({ isAlternative }) => !isAlternative)) return undefined
+  const texts = await Promise.all(textLeaves.map(async leaf => ({ type: leaf.type, text: await decodeLeaf(leaf) })))
   const html = joinTexts(texts, 'text/html', '<br/>\n')
-  if (html !== undefined && !isQuickToRead(html)) return undefined
-  return { text: joinTexts(texts, 'text/plain', '\n'), html }
+  if (html !== undefined && !hasDeadline && !isQuickToRead(html)) return undefined
+  return { text: joinTexts(texts, 'text/plain', '\n'), html, attachments: leaves.flatMap(listFile) }
+}
+
+function listFile({ type, octets, file }: Leaf): ParsedFile[] {
+  return file ? [{ content: octets, contentType: type, filename: file.name, headers: noHeaders }] : []
 }
 
 /**
@@ -63,8 +80,11 @@ function joinTexts(
 
 function readEntity(entity: PartEntity, limits: HeaderLimits): readonly Leaf[] | undefined {
   const { header, depth } = entity
+  if (!hasSingleFields(header)) return undefined
+  const file = readSimpleFile(entity)
+  if (file) return [file]
   const type = readType(findField(header, 'content-type') ?? (depth === 0 ? 'text/plain' : ''))
-  if (!type || !hasPlainHeader(header)) return undefined
+  if (!type || !isInline(header)) return undefined
   if (!type.name.startsWith('multipart/')) return readLeaf(entity, type)
   const isEncoded = !isIdentityEncoding(findField(header, 'content-transfer-encoding'))
   return isEncoded ? undefined : readMultipart(entity, type, limits, readEntity)
@@ -89,10 +109,13 @@ const unicodeCharsetPattern = /^(?:utf-8|us-ascii)$/i
 
 const knownCharsetPattern = /^(?:utf-8|us-ascii|iso-8859-(?:[1-9]|1[0-6])|windows-125[0-8]|koi8-[ru])$/i
 
-/** Returns true if no field is repeated, and no Content-Disposition turns a text into a file. */
-function hasPlainHeader(header: HeaderBlock): boolean {
-  const names = new Set(header.fields.map(({ name }) => name))
-  return names.size === header.fields.length && /^inline$/i.test(findField(header, 'content-disposition') ?? 'inline')
+function hasSingleFields({ fields }: HeaderBlock): boolean {
+  return new Set(fields.map(({ name }) => name)).size === fields.length
+}
+
+/** Returns true if no Content-Disposition turns a text into a file. */
+function isInline(header: HeaderBlock): boolean {
+  return /^inline$/i.test(findField(header, 'content-disposition') ?? 'inline')
 }
 
 const typePattern =

@@ -8,6 +8,7 @@ import { digestContent } from '../mail/content-digest.ts'
 import type { MimeJob, MimeReadingDeps, MimeResult } from '../mime/job.ts'
 import { copyToOwnMemory } from '../mime/job.ts'
 import { readMailBody } from '../mime/read-body.ts'
+import { readSimpleBody } from '../mime/simple-mail.ts'
 import { hasUnsignedStructure, verifyJob } from '../mime/verify-job.ts'
 
 /** The reply of a thread to a job. */
@@ -46,11 +47,8 @@ async function readMail(job: MimeJob): Promise<MimeResult> {
   const { octets, header, signatures, limits } = verifyJob(job, deps)
   const chain = job.isSealed ? await verifyChain(octets, job) : undefined
   const isStructureUnsigned = hasUnsignedStructure(job, { signatures, chain })
-  const body = await readMailBody(octets, header, {
-    keepsQuotes: job.keepsQuotes,
-    isStructureUnsigned,
-    limits,
-  })
+  const options = { keepsQuotes: job.keepsQuotes, isStructureUnsigned, hasDeadline: true, limits }
+  const body = (await readSimpleBody(octets, header, options)) ?? (await readMailBody(octets, header, options))
   const files = body.files.map(file => ({ ...file, bytes: copyToOwnMemory(file.bytes) }))
   return { signatures, chain, body: { ...body, files, digest: digestContent(octets, header) } }
 }

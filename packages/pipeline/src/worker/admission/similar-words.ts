@@ -15,7 +15,12 @@ const minWords = 8
  */
 export function mayCompare(text: string, { isFromAgent }: { readonly isFromAgent: boolean }): boolean {
   const minCount = isFromAgent ? 1 : minWords + 2
-  return prepareText(text).matchAll(wordPattern).take(minCount).toArray().length === minCount
+  let count = 0
+  for (const _word of prepareText(text).matchAll(wordPattern)) {
+    count += 1
+    if (count >= minCount) return true
+  }
+  return false
 }
 
 /** Returns true if a text has enough words to be compared. */
@@ -52,7 +57,9 @@ function prepareText(text: string): string {
 
 /** Returns the triples of words of a text, or the words themselves if there are fewer than three. */
 function readShingles(text: string): ReadonlySet<string> {
-  const words = prepareText(text).replace(/\p{N}+/gu, '0').match(wordPattern)
+  const words = prepareText(text)
+    .replace(/\p{N}+/gu, '0')
+    .match(wordPattern)
   if (!words) return new Set()
   if (words.length < 3) return new Set([words.join(' ')])
   return new Set(words.slice(2).map((word, index) => `${words[index]} ${words[index + 1]} ${word}`))
