@@ -43,8 +43,12 @@ function readHexDigit(octet = 0): number | undefined {
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : undefined
 }
 
-/** Decodes lines of base64. It returns undefined for any other text. */
+/**
+ * Decodes lines of base64. It returns undefined for any other text, and for base64 that is not canonical (RFC 4648 §3.5). Encoding the
+ * result again takes a fraction of the time of a look at each octet.
+ */
 export function decodeBase64Lines(octets: Buffer): Buffer | undefined {
   const text = octets.toString('latin1').replaceAll('\r\n', '')
-  return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
+  const decodedOctets = Buffer.from(text, 'base64')
+  return decodedOctets.toString('base64') === text ? decodedOctets : undefined
 }
