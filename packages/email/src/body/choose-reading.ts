@@ -54,7 +54,7 @@ function haveSameWords(text: string, otherText: string): boolean {
 }
 
 function collapseSpace(text: string): string {
-  return text.replace(/\s+/g, ' ').trim()
+  return text.replace(/\s{2,}|[^\S ]/g, ' ').trim()
 }
 
 /**

@@ -1,35 +1,35 @@
 // Decodes quoted-printable and base64 text that follows the rules, and leaves other text to the parser.
 
-const [EQUALS, CR, LF, SPACE, TAB] = [0x3d, 0x0d, 0x0a, 0x20, 0x09]
+const [EQUALS, CR, LF] = [0x3d, 0x0d, 0x0a]
 
 /**
  * Decodes quoted-printable text in one pass. It returns undefined for text that violates RFC 2045 §6.7: blanks at the end of a
  * line, or an equals sign without two hexadecimal digits or a line end after it.
  */
 export function decodeQuotedPrintable(octets: Buffer): Buffer | undefined {
+  if (hasTrailingBlanks(octets)) return undefined
   const decodedOctets = Buffer.allocUnsafe(octets.length)
-  let length = 0
-  for (let index = 0; index < octets.length; index += 1) {
-    const octet = octets[index] ?? 0
-    if ((octet === SPACE || octet === TAB) && isLineEnd(octets[index + 1])) return undefined
-    if (octet === EQUALS && octets[index + 1] === CR && octets[index + 2] === LF) index += 2
-    else if (octet === EQUALS) {
-      const code = readHexOctet(octets, index + 1)
+  let [length, position] = [0, 0]
+  for (;;) {
+    const equals = octets[position] === EQUALS ? position : octets.indexOf(EQUALS, position)
+    length += octets.copy(decodedOctets, length, position, equals < 0 ? octets.length : equals)
+    if (equals < 0) return decodedOctets.subarray(0, length)
+    if (octets[equals + 1] !== CR || octets[equals + 2] !== LF) {
+      const code = readHexOctet(octets, equals + 1)
       if (code === undefined) return undefined
       decodedOctets[length] = code
       length += 1
-      index += 2
-    } else {
-      decodedOctets[length] = octet
-      length += 1
     }
+    position = equals + 3
   }
-  return decodedOctets.subarray(0, length)
 }
 
-/** Returns true at a line end and at the end of the text. */
-function isLineEnd(octet: number | undefined): boolean {
-  return octet === undefined || octet === CR || octet === LF
+const trailingBlanks = [' \r', ' \n', '\t\r', '\t\n'].map(text => Buffer.from(text))
+
+/** Returns true if a line ends with a space or a tab. */
+function hasTrailingBlanks(octets: Buffer): boolean {
+  const last = octets.at(-1)
+  return last === 0x20 || last === 0x09 || trailingBlanks.some(blanks => octets.includes(blanks))
 }
 
 function readHexOctet(octets: Buffer, index: number): number | undefined {
