@@ -19,7 +19,7 @@ export function relaxField(field: string): string {
   const value = field
     .slice(colon + 1)
     .replace(/\r\n/g, '')
-    .replace(/[ \t]+/g, ' ')
+    .replace(/[ \t]{2,}|\t/g, ' ')
   const start = value.startsWith(' ') ? 1 : 0
   return `${name}:${value.slice(start, value.endsWith(' ') && value.length > start ? -1 : undefined)}`
 }

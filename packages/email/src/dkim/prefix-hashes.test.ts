@@ -4,9 +4,10 @@ import { hashPrefixes } from './prefix-hashes.ts'
 
 test('the hashes of several lengths equal those of each length alone', () => {
   const octets = Buffer.from('The first line.\r\nThe second.\r\n')
-  const lengths = [octets.length, 0, 5, 17, 5]
-  const singleHashes = new Map(
-    lengths.map(length => [length, createHash('sha256').update(octets.subarray(0, length)).digest('base64')]),
-  )
-  expect(hashPrefixes(octets, lengths)).toEqual(singleHashes)
+  for (const lengths of [[octets.length, 0, 5, 17, 5], [7, 7], [octets.length]]) {
+    const singleHashes = new Map(
+      lengths.map(length => [length, createHash('sha256').update(octets.subarray(0, length)).digest('base64')]),
+    )
+    expect(hashPrefixes(octets, lengths)).toEqual(singleHashes)
+  }
 })

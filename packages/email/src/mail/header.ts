@@ -26,7 +26,7 @@ export interface HeaderBlock {
 
 export type HeaderLimits = Pick<MailLimits, 'header_bytes' | 'field_bytes' | 'fields'>
 
-const [LF, CR, NUL, SPACE, TAB, COLON] = [0x0a, 0x0d, 0x00, 0x20, 0x09, 0x3a]
+const [LF, CR, SPACE, TAB] = [0x0a, 0x0d, 0x20, 0x09]
 
 const namePattern = /^[!-9;-~]+$/
 
@@ -83,24 +83,26 @@ function findFieldEnd(octets: Buffer, start: number, maxEnd: number): number {
 }
 
 function readField(octets: Buffer, start: number, end: number): HeaderField {
-  const line = octets.subarray(start, end)
-  const colon = line.indexOf(COLON)
-  const name = colon < 0 || colon > maxNameBytes ? '' : line.toString('latin1', 0, colon).replace(/[ \t]+$/, '')
+  // Searches in a text take a fraction of the time of searches in a Buffer.
+  const line = octets.toString('latin1', start, end)
+  const colon = line.indexOf(':')
+  const name = colon < 0 || colon > maxNameBytes ? '' : line.slice(0, colon).replace(/[ \t]+$/, '')
   if (!namePattern.test(name)) throw new Rejection('malformed', 'Cannot read mail: a header line is not a field')
   if (hasBareCrOrNul(line)) throw new Rejection('malformed', 'Cannot read mail: a header field has a bare CR or NUL')
-  const text = decodeOctets(line.subarray(colon + 1))
-  return { name: name.toLowerCase(), value: text.replace(/\r?\n/g, '').trim(), start, end }
+  const text = decodeOctets(octets.subarray(start + colon + 1, end)) ?? line.slice(colon + 1)
+  const isFolded = text.includes('\n') && text.indexOf('\n') < text.length - 1
+  return { name: name.toLowerCase(), value: (isFolded ? text.replace(/\r?\n/g, '') : text).trim(), start, end }
 }
 
-function hasBareCrOrNul(line: Buffer): boolean {
-  if (line.includes(NUL)) return true
-  for (let cr = line.indexOf(CR); cr >= 0; cr = line.indexOf(CR, cr + 1)) if (line[cr + 1] !== LF) return true
+function hasBareCrOrNul(line: string): boolean {
+  if (line.includes('\0')) return true
+  for (let cr = line.indexOf('\r'); cr >= 0; cr = line.indexOf('\r', cr + 1)) if (line[cr + 1] !== '\n') return true
   return false
 }
 
-/** Decodes UTF-8 (RFC 6532). Other octets come from old software and are read as Latin-1. */
-function decodeOctets(octets: Buffer): string {
-  return isAscii(octets) || !isUtf8(octets) ? octets.toString('latin1') : octets.toString('utf8')
+/** Decodes UTF-8 (RFC 6532). It returns undefined for other octets, which come from old software and are read as Latin-1, and for ASCII. */
+function decodeOctets(octets: Buffer): string | undefined {
+  return isAscii(octets) || !isUtf8(octets) ? undefined : octets.toString('utf8')
 }
 
 function createTooLargeRejection(subject: string): Rejection {

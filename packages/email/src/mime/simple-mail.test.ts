@@ -293,12 +293,17 @@ test.each([
     'Content-Type: multipart/alternative; boundary="=_1"',
     '--=_1\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--=_1\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Hello.</p>\r\n--=_1--\r\n',
   ],
+  [
+    'a text and a plain file',
+    'Content-Type: multipart/mixed; boundary=b',
+    '--b\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--b\r\nContent-Type: application/pdf; name="a b.pdf"\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename="a b.pdf"; size=4\r\n\r\nQUJD\r\nRA==\r\n--b--\r\n',
+  ],
 ])('the simple parser reads %s', async (_what, fields, body) => {
   expect(await compareReaders(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n${body}`))).toBe(true)
 })
 
 test.each([
-  ['a file', 'Content-Type: application/pdf'],
+  ['a file that is not in base64', 'Content-Type: application/pdf'],
   ['flowed text', 'Content-Type: text/plain; format=flowed'],
   ['HTML that names no charset', 'Content-Type: text/html'],
   ['a charset that may deceive', 'Content-Type: text/plain; charset=utf-7'],
@@ -307,6 +312,20 @@ test.each([
   ['a boundary that does not end', 'Content-Type: multipart/mixed; boundary=b'],
 ])('the simple parser leaves a message with %s to the full parser', async (_what, fields) => {
   expect(await compareReaders(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n--b\r\n\r\nx\r\n`))).toBe(false)
+})
+
+test.each([
+  ['application/pdf; name=a.pdf', '', true],
+  ['application/octet-stream; name=a.pdf', '', false],
+  ['application/pkcs7-mime', '', false],
+  ['application/pdf; name=a.p7m', '', false],
+  ['application/pdf; name=a.pdf', 'attachment; filename=b.pdf', false],
+  ['application/pdf', 'attachment; filename="../b.pdf"', false],
+  ['application/pdf', 'attachment; filename="=?utf-8?q?b?="', false],
+  ['text/csv', 'attachment; filename=b.csv', false],
+])('whether the simple parser reads a file of %s with the disposition %j: %s', async (type, kind, isSimple) => {
+  const fields = `Content-Type: ${type}${kind && `\r\nContent-Disposition: ${kind}`}\r\nContent-Transfer-Encoding: base64`
+  expect(await compareReaders(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\nQUJD\r\nRA==\r\n`))).toBe(isSimple)
 })
 
 test('the simple parser leaves a mail whose plain text and HTML differ to the full parser', async () => {

@@ -276,3 +276,11 @@ describe('visible text remains', () => {
     expect(read.hasHidden).toBe(false)
   })
 })
+
+test('htmlToText() reads a style alike in every document, also after a thousand other styles', () => {
+  const hiddenByParent = '<div style="color:#fff"><p style="background:#fff">a</p></div>'
+  const shown = '<div style="color:#000"><p style="background:#fff">b</p></div>'
+  const manyStyles = Array.from({ length: 1100 }, (_, at) => `<p style="width:${at}px">c</p>`).join('')
+  for (const html of [hiddenByParent, shown, manyStyles, shown, hiddenByParent])
+    expect(htmlToText(html).hasHidden).toBe(html === hiddenByParent)
+})
