@@ -323,7 +323,7 @@ test.each([
   ['application/pdf', 'attachment; filename="../b.pdf"', false],
   ['application/pdf', 'attachment; filename="=?utf-8?q?b?="', false],
   ['text/csv', 'attachment; filename=b.csv', false],
-])('whether the simple parser reads a file of %s with the disposition %j: %s', async (type, kind, isSimple) => {
+])('the simple parser decides about a file of %s with the disposition %j: %s', async (type, kind, isSimple) => {
   const fields = `Content-Type: ${type}${kind && `\r\nContent-Disposition: ${kind}`}\r\nContent-Transfer-Encoding: base64`
   expect(await compareReaders(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\nQUJD\r\nRA==\r\n`))).toBe(isSimple)
 })
