@@ -140,8 +140,8 @@ function addVisual(outer: Visual, key: string, visual: Visual): void {
     cachedVisuals = new WeakMap()
     cachedVisualCount = 0
   }
-  const siblings = cachedVisuals.get(outer) ?? new Map<string, Visual>()
-  cachedVisuals.set(outer, siblings.set(key, visual))
+  const visuals = cachedVisuals.get(outer) ?? new Map<string, Visual>()
+  cachedVisuals.set(outer, visuals.set(key, visual))
   cachedVisualCount += 1
 }
 
