@@ -1,4 +1,5 @@
 // Counts the slots of a worker, so that only a limited amount of work runs concurrently.
+import { addToCount } from '../add-to-count.ts'
 export interface SlotOptions<Work extends Held, Held> {
   /** The maximum amount of work that runs concurrently. */
   readonly slots: number
@@ -7,12 +8,12 @@ export interface SlotOptions<Work extends Held, Held> {
   groupSlots?(group: string): number
   /** Returns true if the work waits, and so uses no slot. When it continues, more work may run than there are slots. */
   isWaiting?(work: Work): boolean
-  /** Returns true if the work is slow, and so uses no slot, but counts in its group. */
-  isSlow?(work: Work): boolean
+  /** The running work that is slow, and so uses no slot, but counts in its group. Slow work never waits. */
+  readonly slowWork?: ReadonlySet<Work>
   isClosed(): boolean
 }
 
-/** Returns a function that works out the group of each delivery once. A pool asks for the groups of all its deliveries whenever it counts slots. */
+/** Returns a function that works out the group of each delivery once. A pool asks for it whenever it begins or ends a delivery. */
 export function rememberGroups<Work extends object>(groupOf: (work: Work) => string | undefined): typeof groupOf {
   const groups = new WeakMap<Work, { readonly group: string | undefined }>()
   return work => {
@@ -72,8 +73,10 @@ interface Slots<Work extends Held, Held> extends PoolSlots<Held> {
   release(work: Held): boolean
   /** Frees the slot of running work before its end. @returns true if this is allowed */
   free(work: Work): boolean
-  /** Records the end of work whose slot was freed before. */
-  forget(work: Work): void
+  /** Records that work runs. */
+  noteBegin(work: Work): void
+  /** Records the end of running work. */
+  noteEnd(work: Work): void
 }
 
 /**
@@ -85,12 +88,11 @@ export function createSlots<Work extends Held, Held>(
   options: SlotOptions<Work, Held>,
 ): Slots<Work, Held> {
   const { groupOf, groupSlots = () => Number.POSITIVE_INFINITY } = options
-  const usedSlots = { running, tickets: new Set<Held>(), freedWork: new Set<Work>() }
+  const { countGroup, reserve, ...usage } = createUsage(running, options)
   const waitingGroups = createWaitingGroups()
   const pollSize = createPollSize()
   let heldByOthers: PollEnd['heldByOthers'] = new Map()
 
-  const countCapacity = () => countSlots(usedSlots, options)
   const countFreeOf = (group: string, { usedByGroup }: Capacity) => groupSlots(group) - (usedByGroup.get(group) ?? 0)
 
   /** Counts the slots of a group that other workers fill, or may fill before we learn of it. */
@@ -100,18 +102,22 @@ export function createSlots<Work extends Held, Held>(
   }
 
   function noteIfFull(group: string | undefined): number {
-    const capacity = countCapacity()
-    const freeOfGroup = group === undefined ? capacity.limit : countFreeOf(group, capacity) - countOthers(group)
-    const freeSlots = Math.min(capacity.limit, freeOfGroup)
+    const { limit, used } = countGroup(group)
+    const freeOfGroup = group === undefined ? limit : groupSlots(group) - used - countOthers(group)
+    const freeSlots = Math.min(limit, freeOfGroup)
     if (freeSlots <= 0) pollSize.widen()
-    if (capacity.limit <= 0) waitingGroups.addAll()
+    if (limit <= 0) waitingGroups.addAll()
     if (group !== undefined && freeOfGroup <= 0) waitingGroups.add(group)
     return freeSlots
   }
 
   return {
-    ...createSlotReservations(usedSlots, options, noteIfFull),
-    countCapacity,
+    ...usage,
+    reserveSlot(work) {
+      reserve(work)
+      noteIfFull(groupOf(work))
+    },
+    undoLease: work => void usage.release(work),
     maxConcurrent: groupSlots,
     hasWaiting: waitingGroups.has,
     noteIfFull,
@@ -122,13 +128,13 @@ export function createSlots<Work extends Held, Held>(
       return noteIfFull(group) > pollSize.size() && !waitingGroups.has(group)
     },
     beginPoll(isConcurrent = false) {
-      const capacity = countCapacity()
+      const capacity = usage.countCapacity()
       waitingGroups.clear(capacity.limit > 0, group => countFreeOf(group, capacity) > 0)
       return isConcurrent ? { ...capacity, limit: pollSize.begin(capacity.limit) } : capacity
     },
     notePoll({ leasedCount: leased, readyCount, heldByOthers: reportedCounts }) {
       heldByOthers = reportedCounts
-      const capacity = countCapacity()
+      const capacity = usage.countCapacity()
       // A group that is full because of other workers is polled when our own work of the group ends.
       for (const [group, count] of reportedCounts) if (countFreeOf(group, capacity) <= count) waitingGroups.add(group)
       const size = pollSize.end(readyCount)
@@ -156,37 +162,74 @@ function createWaitingGroups() {
   }
 }
 
-interface UsedSlots<Work, Held> {
-  readonly running: ReadonlyMap<Work, unknown>
-  readonly tickets: Set<Held>
-  readonly freedWork: Set<Work>
+interface Usage<Work extends Held, Held>
+  extends Pick<Slots<Work, Held>, 'countHeld' | 'free' | 'noteBegin' | 'noteEnd'> {
+  countCapacity(): Capacity
+  /** Counts the free slots, and the used ones of a group, without a look at the other groups. */
+  countGroup(group: string | undefined): { readonly limit: number; readonly used: number }
+  reserve(work: Held): void
+  release(work: Held): boolean
 }
 
-type SlotReservations<Work extends Held, Held> = Pick<
-  Slots<Work, Held>,
-  'reserveSlot' | 'undoLease' | 'countHeld' | 'release' | 'free' | 'forget'
->
+/** Counts the slots that running and leased work uses. A pool asks for each piece of work, so the counts are kept instead of computed. */
+function createUsage<Work extends Held, Held>(
+  running: ReadonlyMap<Work, unknown>,
+  { slots, groupOf, isWaiting, slowWork = new Set(), isClosed }: SlotOptions<Work, Held>,
+): Usage<Work, Held> {
+  const tickets = new Set<Held>()
+  const freedWork = new Set<Work>()
+  /** The numbers of running and leased pieces, including those that use no slot. */
+  const countByGroup = new Map<string, number>()
 
-function createSlotReservations<Work extends Held, Held>(
-  { tickets, freedWork }: UsedSlots<Work, Held>,
-  { slots, groupOf }: SlotOptions<Work, Held>,
-  noteIfFull: (group: string | undefined) => void,
-): SlotReservations<Work, Held> {
+  function changeCount(counts: Map<string, number>, work: Held, change: 1 | -1): void {
+    const group = groupOf(work)
+    if (group !== undefined) addToCount(counts, group, change)
+  }
+
+  /** Lists the running work that uses no slot, not even one of its group. */
+  function listUncounted(): readonly Work[] {
+    if (!isWaiting && freedWork.size === 0) return []
+    return [...running.keys()].filter(work => freedWork.has(work) || isWaiting?.(work))
+  }
+
+  function countFree(uncounted: readonly Work[]): number {
+    return isClosed() ? 0 : slots - (running.size + tickets.size - uncounted.length - slowWork.size)
+  }
+
   return {
-    reserveSlot(work) {
-      tickets.add(work)
-      noteIfFull(groupOf(work))
-    },
-    undoLease: work => void tickets.delete(work),
     countHeld: () => tickets.size,
-    release: work => tickets.delete(work),
+    countCapacity() {
+      const uncounted = listUncounted()
+      const usedByGroup = new Map(countByGroup)
+      for (const work of uncounted) changeCount(usedByGroup, work, -1)
+      return { limit: countFree(uncounted), usedByGroup }
+    },
+    countGroup(group) {
+      const uncounted = listUncounted()
+      const unused = uncounted.filter(work => groupOf(work) === group).length
+      return { limit: countFree(uncounted), used: (countByGroup.get(group ?? '') ?? 0) - unused }
+    },
+    noteBegin: work => changeCount(countByGroup, work, 1),
+    noteEnd(work) {
+      changeCount(countByGroup, work, -1)
+      freedWork.delete(work)
+    },
+    reserve(work) {
+      if (tickets.has(work)) return
+      tickets.add(work)
+      changeCount(countByGroup, work, 1)
+    },
+    release(work) {
+      const isReserved = tickets.delete(work)
+      if (isReserved) changeCount(countByGroup, work, -1)
+      return isReserved
+    },
     free(work) {
       // The limit keeps a slow store from getting more concurrent results than there are slots.
       if (freedWork.size >= slots) return false
       freedWork.add(work)
       return true
     },
-    forget: work => void freedWork.delete(work),
   }
 }
 
@@ -219,20 +262,4 @@ function createPollSize() {
       return endedSize
     },
   }
-}
-
-function countSlots<Work extends Held, Held>(
-  { running, tickets, freedWork }: UsedSlots<Work, Held>,
-  { slots, groupOf, isWaiting = () => false, isSlow = () => false, isClosed }: SlotOptions<Work, Held>,
-): Capacity {
-  const usedByGroup = new Map<string, number>()
-  let busyCount = 0
-  const add = (work: Held, fillsSlot = true) => {
-    if (fillsSlot) busyCount += 1
-    const group = groupOf(work)
-    if (group !== undefined) usedByGroup.set(group, (usedByGroup.get(group) ?? 0) + 1)
-  }
-  for (const work of running.keys()) if (!isWaiting(work) && !freedWork.has(work)) add(work, !isSlow(work))
-  for (const work of tickets) add(work)
-  return { limit: isClosed() ? 0 : slots - busyCount, usedByGroup }
 }

@@ -52,7 +52,7 @@ export function createDeliveryPool(deps: PoolDeps, { rank, slots }: DeliveryPool
     slots,
     groupOf: rememberGroups(findShareGroup),
     groupSlots: group => maxByGroup.get(group) ?? maxPerHost,
-    isSlow: delivery => slowDeliveries.has(delivery),
+    slowWork: slowDeliveries,
     countsAlone: true,
     lease: (limit, usedByGroup) =>
       leaseWork(

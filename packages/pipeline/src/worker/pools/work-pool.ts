@@ -69,10 +69,11 @@ export function createWorkPool<Work extends Held, Held = Work>(
       .catch(options.onError)
       .finally(() => {
         running.delete(work)
-        slots.forget(work)
+        slots.noteEnd(work)
         wakeIfWaiting(work)
       })
     running.set(work, finished)
+    slots.noteBegin(work)
     if (!isCounted) slots.noteIfFull(options.groupOf(work))
   }
 
