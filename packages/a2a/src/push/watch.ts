@@ -1,6 +1,6 @@
 // Checks and renders the push notification configs of callers.
 import { checkFetchUrl } from '@postern/http'
-import type { Json, System } from '@postern/message'
+import type { Json, ParsedUrl, System } from '@postern/message'
 import { Undeliverable } from '@postern/message'
 import type { Store, TaskKey, TaskWatch } from '@postern/pipeline'
 import { maxWatches } from '@postern/pipeline'
@@ -59,7 +59,7 @@ export async function createPushConfig(
 }
 
 /** Checks the URL without a DNS query; the resolved address is checked on delivery. Only `network.allow_private_push` allows private addresses. */
-function checkPushUrl(url: string, { push }: PushConfigDeps['system'], field: string): URL {
+function checkPushUrl(url: string, { push }: PushConfigDeps['system'], field: string): ParsedUrl {
   try {
     return push ? push.checkUrl(url) : checkFetchUrl(url)
   } catch (cause) {

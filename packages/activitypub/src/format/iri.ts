@@ -1,4 +1,5 @@
 // Parses https IRIs of actors and objects, and compares their origins.
+import type { ParsedUrl } from '@postern/message'
 import { maxUrlLength, parseUrl } from '@postern/message'
 import { malformedActivity } from './malformed-activity.ts'
 
@@ -47,7 +48,7 @@ export function findWebUrl(text: string | undefined): string | undefined {
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined
 }
 
-function parseHttpsUrl(text: string): URL | undefined {
+function parseHttpsUrl(text: string): ParsedUrl | undefined {
   const url = parseUrl(text)
   return url?.protocol === 'https:' && !url.username && !url.password ? url : undefined
 }

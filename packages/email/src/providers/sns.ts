@@ -2,6 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { verify, X509Certificate } from 'node:crypto'
 import { createExpiringMap } from '@postern/limits'
+import type { ParsedUrl } from '@postern/message'
 import { parseUrl, Rejection, Unavailable } from '@postern/message'
 import { z } from 'zod'
 import { createSignatureRejection } from '../webhook/authentication.ts'
@@ -98,7 +99,7 @@ function checkTime(timestamp: string, now: number): void {
   throw new Rejection('expired', 'Cannot accept webhook: its time is too far from now')
 }
 
-function checkSnsUrl(text: string, region: string): URL {
+function checkSnsUrl(text: string, region: string): ParsedUrl {
   const url = parseUrl(text)
   const domainSuffix = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
   if (url?.protocol !== 'https:' || url.host !== `sns.${region}.${domainSuffix}` || url.username)

@@ -1,13 +1,18 @@
 // Opens long HTTP responses as streams, with limits on their size, their pauses and their number.
 
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { LookupFunction } from 'node:net'
 import { createOpenCount } from '@postern/limits'
 import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import { refuseFetch } from '../address/refuse-fetch.ts'
+import { attemptTimeoutMs } from '../connection/connections.ts'
+import { checkResponseHead, checkStatus, maxHeaderSize } from '../connection/response-reader.ts'
 import { openDeadline } from './deadline.ts'
-import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
-import { checkResponseHead, readStatus, startRequest, toFetchError, toHeaders, toRequestOptions } from './exchange.ts'
+import type { ExchangeRequest, Route, UrlGuard } from './exchange.ts'
+import { toFetchError } from './exchange.ts'
 import { createExchangeRequest } from './exchange-request.ts'
 
 const defaultLimits = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
@@ -16,13 +21,13 @@ const maxStreamsPerHost = 32
 
 interface StreamDeps {
   readonly guard: UrlGuard
-  /** Chooses the sockets that a route may use. */
-  readonly choose: (route: Route) => ConnectionOptions
+  /** Chooses the lookup of a route's host. */
+  readonly chooseLookup: (route: Route) => LookupFunction
   readonly userAgent: string
 }
 
 /** Opens streams with the same route checks and pinned lookups as the guarded fetch, each on its own socket. */
-export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
+export function createOpenStream({ guard, chooseLookup, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
   const refuse = () => new Unavailable('Cannot fetch: too many streams from this host')
   const acquire = createOpenCount(maxStreamsPerHost, refuse)
   const closeController = new AbortController()
@@ -34,7 +39,7 @@ export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { op
       const release = acquire(route.url.host)
       const signal = AbortSignal.any([closeController.signal, ...(request.signal ? [request.signal] : [])])
       try {
-        const incoming = await startStream(route, exchangeRequest, { choose, signal, request })
+        const incoming = await startStream(route, exchangeRequest, { chooseLookup, signal, request })
         return toStreamAnswer(incoming, { ...defaultLimits, ...request, signal, release })
       } catch (error) {
         release()
@@ -45,7 +50,7 @@ export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { op
   }
 }
 
-interface StreamStart extends Pick<StreamDeps, 'choose'> {
+interface StreamStart extends Pick<StreamDeps, 'chooseLookup'> {
   readonly signal: AbortSignal
   readonly request: StreamRequest
 }
@@ -54,11 +59,10 @@ interface StreamStart extends Pick<StreamDeps, 'choose'> {
 async function startStream(
   route: Route,
   exchangeRequest: ExchangeRequest,
-  { choose, signal, request }: StreamStart,
+  { chooseLookup, signal, request }: StreamStart,
 ): Promise<IncomingMessage> {
   const deadline = openDeadline(request.timeoutMs ?? defaultLimits.timeoutMs, signal)
-  // A stream would occupy a pooled socket for its whole life.
-  const options = { ...toRequestOptions(route, exchangeRequest, choose(route)), agent: false as const }
+  const options = toRequestOptions(route, exchangeRequest, chooseLookup(route))
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = startRequest(route, options)
@@ -81,6 +85,26 @@ async function startStream(
   }
 }
 
+function toRequestOptions(route: Route, { method, headers }: ExchangeRequest, lookup: LookupFunction) {
+  return {
+    method,
+    headers: { ...headers, host: route.url.host },
+    host: route.host,
+    port: route.port,
+    path: route.url.pathname + route.url.search,
+    // A stream would occupy a kept connection for its whole life.
+    agent: false as const,
+    lookup,
+    maxHeaderSize,
+    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
+    rejectUnauthorized: true,
+  }
+}
+
+function startRequest({ isSecure }: Route, options: RequestOptions): ClientRequest {
+  return isSecure ? requestHttps(options) : requestHttp(options)
+}
+
 interface StreamReadOptions {
   readonly maxBytes: number
   readonly idleMs: number
@@ -91,8 +115,9 @@ interface StreamReadOptions {
 function toStreamAnswer(incoming: IncomingMessage, options: StreamReadOptions): StreamAnswer {
   const silenceGuard = guardSilence(incoming, options)
   try {
-    const status = readStatus(incoming)
-    checkResponseHead(incoming, options.maxBytes)
+    const status = checkStatus(incoming.statusCode ?? 0)
+    const headers = toHeaders(incoming.rawHeaders)
+    checkResponseHead(headers, options.maxBytes)
     const body = readPieces(incoming, options.maxBytes, silenceGuard)
     const returnBody = body.return.bind(body)
     // A generator whose reading has not begun runs no `finally` when its reader leaves.
@@ -100,7 +125,7 @@ function toStreamAnswer(incoming: IncomingMessage, options: StreamReadOptions): 
       silenceGuard.finish()
       return returnBody(value)
     }
-    return { status, headers: toHeaders(incoming.rawHeaders), body }
+    return { status, headers, body }
   } catch (error) {
     silenceGuard.finish()
     throw error
@@ -147,4 +172,11 @@ async function* readPieces(
   } finally {
     silenceGuard.finish()
   }
+}
+
+function toHeaders(rawHeaders: readonly string[]): Headers {
+  const headers = new Headers()
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '')
+  return headers
 }

@@ -1,5 +1,6 @@
 // Checks the URLs of fetches without DNS, and chooses the route to each of them.
 import { isIP } from 'node:net'
+import type { ParsedUrl } from '@postern/message'
 import { ConfigError, isHostLength, maxUrlLength, parseUrl } from '@postern/message'
 import { isPublicAddress } from '../address/public-address.ts'
 import { refuseFetch } from '../address/refuse-fetch.ts'
@@ -25,7 +26,7 @@ const privateZonePattern = /\.(localhost|local|internal|home\.arpa)$/
  * normal form, with A-labels and without a trailing dot or a fragment.
  * @throws Undeliverable
  */
-export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
+export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): ParsedUrl {
   return createUrlGuard(options)(url).url
 }
 
@@ -54,19 +55,21 @@ export function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOpt
 }
 
 /** Normalizes a URL, so that decimal, octal, hexadecimal, short and Unicode spellings of a host become one form (WHATWG URL §3.5). */
-function normalizeUrl(text: string): URL {
+function normalizeUrl(text: string): ParsedUrl {
   if (text.length > maxUrlLength) throw refuseFetch('URL is too long')
   if (forbiddenCharPattern.test(text)) throw refuseFetch('URL contains a control character or a backslash')
-  if (!absoluteUrlPattern.test(text) || !URL.canParse(text)) throw refuseFetch('not an absolute URL')
-  const url = parseUrl(text)
-  if (!url) throw refuseFetch('URL is too long')
-  if (url.username || url.password) throw refuseFetch('URL contains credentials')
+  if (!absoluteUrlPattern.test(text)) throw refuseFetch('not an absolute URL')
+  const parsedUrl = parseUrl(text)
+  if (!parsedUrl) throw refuseFetch(URL.canParse(text) ? 'URL is too long' : 'not an absolute URL')
+  if (parsedUrl.username || parsedUrl.password) throw refuseFetch('URL contains credentials')
+  if (!parsedUrl.hostname.endsWith('.') && !parsedUrl.href.includes('#')) return parsedUrl
+  const url = new URL(parsedUrl.href)
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
   url.hash = ''
   return url
 }
 
-function checkPublicUrl(url: URL): void {
+function checkPublicUrl(url: ParsedUrl): void {
   if (url.protocol !== 'https:') throw refuseFetch('scheme is not https')
   if (url.port) throw refuseFetch('port is not 443')
   const host = stripBrackets(url)
@@ -80,7 +83,7 @@ function isPublicName(host: string): boolean {
   return isName && !privateZonePattern.test(host)
 }
 
-function stripBrackets({ hostname }: URL): string {
+function stripBrackets({ hostname }: ParsedUrl): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 

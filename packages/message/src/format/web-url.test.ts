@@ -18,3 +18,11 @@ test('parseUrl() refuses a URL that is too long in normal form, and a relative o
   expect(parseUrl('/a')).toBeUndefined()
   expect(parseUrl('/a', 'https://a.test/b')?.href).toBe('https://a.test/a')
 })
+
+test('parseUrl() gives the same object for the same short text, and forgets the oldest', () => {
+  const url = parseUrl('https://remembered.test/')
+  expect(parseUrl('https://remembered.test/')).toBe(url)
+  expect(parseUrl('https://remembered.test/', 'https://a.test/')).not.toBe(url)
+  for (let count = 0; count < 600; count += 1) parseUrl(`https://remembered.test/${count}`)
+  expect(parseUrl('https://remembered.test/')).not.toBe(url)
+})

@@ -1,5 +1,6 @@
 // Declares everything outside the process: network, clock, random bytes and log.
 
+import type { ParsedUrl } from '../format/web-url.ts'
 import type { GuardedFetch, OpenStream } from './guarded-fetch.ts'
 import type { Log } from './log.ts'
 import type { SubmitMail } from './submit-mail.ts'
@@ -15,7 +16,7 @@ interface ConfiguredNetwork {
 interface PushNetwork {
   readonly fetch: GuardedFetch
   /** Checks a URL like `fetch`, but without DNS. @throws Undeliverable */
-  checkUrl(url: string): URL
+  checkUrl(url: string): ParsedUrl
 }
 
 /** Returns the same system, in which `fetch` and `openStream` are those for addresses of the configuration. */

@@ -1,7 +1,7 @@
 // Reads the files that a person sends with a chat message.
 import { hash } from 'node:crypto'
 import type { ContentPart } from '@ag-ui/core'
-import type { FilePart, Part } from '@postern/message'
+import type { FilePart, ParsedUrl, Part } from '@postern/message'
 import { isJsonObject, parseUrl } from '@postern/message'
 import type { Blob } from '@postern/pipeline'
 import type { WebAttachments } from '../attachments/attachment-store.ts'
@@ -87,7 +87,7 @@ const invalidAddressContent = {
 }
 
 /** Parses the URL of a page. Returns undefined for another scheme, and for a URL with a user name or password. */
-function parsePageUrl(url: string): URL | undefined {
+function parsePageUrl(url: string): ParsedUrl | undefined {
   const parsedUrl = parseUrl(url)
   return parsedUrl && /^https?:$/.test(parsedUrl.protocol) && !parsedUrl.username && !parsedUrl.password
     ? parsedUrl

@@ -1,6 +1,6 @@
 // Fetches the documents at an address as a careful peer does.
 import { parseBoundedJson, parseMediaType } from '@postern/http'
-import type { FetchAnswer, System } from '@postern/message'
+import type { FetchAnswer, ParsedUrl, System } from '@postern/message'
 import { parseUrl } from '@postern/message'
 import type { CardReader } from './a2a.ts'
 import { describeFetchError } from './fetch-error.ts'
@@ -56,7 +56,7 @@ export async function fetchAsPeer(
 }
 
 /** Checks a redirect. MN-1.3 allows only one, and only to https. */
-function checkRedirect(nextUrl: URL | undefined, count: number, maxHops: number): string | undefined {
+function checkRedirect(nextUrl: ParsedUrl | undefined, count: number, maxHops: number): string | undefined {
   if (!nextUrl) return 'it redirects to an invalid address'
   if (nextUrl.protocol !== 'https:') return 'it redirects to an address without https'
   if (count >= maxHops)
