@@ -1,4 +1,5 @@
 // Signs outgoing HTTP requests by draft-cavage-12.
+import { parseUrl } from '@postern/message'
 import { formatDigest } from '../signature/body-digest.ts'
 import type { SigningKey } from './key-generations.ts'
 import type { OutgoingRequest } from './send-signed.ts'
@@ -12,7 +13,7 @@ export async function signCavageRequest(
   { method, url, now, body }: OutgoingRequest,
   { id, privateKey }: SigningKey,
 ): Promise<Record<string, string>> {
-  const { host, pathname, search } = new URL(url)
+  const { host, pathname, search } = parseUrl(url) ?? new URL(url)
   const sentHeaders = {
     date: new Date(now).toUTCString(),
     ...(body && { digest: formatDigest(body.bytes), 'content-type': body.type }),

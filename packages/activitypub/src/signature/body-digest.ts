@@ -27,9 +27,14 @@ export function checkDigest(header: string | null, body: Uint8Array): void {
   }
 }
 
-/** Formats the `Digest` header of a body we send. */
-export function formatDigest(body: Uint8Array | string): string {
-  return `SHA-256=${hash('sha256', body, 'base64')}`
+/** The digests of bodies we send. A post to many inboxes has one body, whose digest is computed once. */
+const sentDigests = new WeakMap<Uint8Array, string>()
+
+/** Formats the `Digest` header of a body we send. Nobody changes the bytes afterwards. */
+export function formatDigest(body: Uint8Array): string {
+  const digest = sentDigests.get(body) ?? `SHA-256=${hash('sha256', body, 'base64')}`
+  sentDigests.set(body, digest)
+  return digest
 }
 
 /** Splits an entry of the `Digest` header. Peers write the name in upper or lower case. The value is base64 and may contain `=`. */

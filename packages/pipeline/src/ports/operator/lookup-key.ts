@@ -6,8 +6,9 @@ import type { FetchRequest } from '@postern/message'
  * is for the holder of the credential only.
  */
 export function fetchKeyOf(url: string, { method = 'GET', headers = {} }: FetchRequest = {}): string | undefined {
+  if (method !== 'GET') return undefined
   const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  if (method !== 'GET' || 'authorization' in fields || 'cookie' in fields) return undefined
+  if ('authorization' in fields || 'cookie' in fields) return undefined
   return `GET ${fields.accept ?? '*/*'} ${url}`
 }
 
