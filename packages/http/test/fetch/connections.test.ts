@@ -46,7 +46,8 @@ test('a response that arrives between two exchanges answers none of them', async
   })
   const fetch = openFetch(listener)
   await fetch('https://a.test/')
-  const closed = once(sockets[0] as Socket, 'close')
+  // An idle connection would close by itself after fifteen seconds.
+  const closed = once(sockets[0] as Socket, 'close', { signal: AbortSignal.timeout(5_000) })
   sockets[0]?.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfake')
   await closed
   expect((await fetch('https://a.test/')).status).toBe(202)
