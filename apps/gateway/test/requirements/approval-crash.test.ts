@@ -1,9 +1,9 @@
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
-import { decide, findActionPath, insist } from '../setup/requirement-steps.ts'
+import { decide, insist } from '../setup/requirement-steps.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
-import { openTillGateway } from '../setup/till-gateway.ts'
+import { askForRefund, openTillGateway } from '../setup/till-gateway.ts'
 
 // These tests run kill -9 between an approval and the end of the approved tool. The tool begins at most once. The model
 // gets told if its result is unknown.
@@ -19,13 +19,11 @@ afterAll(() => setup.close())
 test('a gateway that dies around an approved tool call has run it at most once, and admits an unknown result (E-39)', {
   timeout: 240_000,
 }, async () => {
-  const { simulation, gateway, url } = setup
+  const { gateway, url } = setup
   const texts: string[] = []
   for (const [round, delayMs] of delays.entries()) {
-    const order = String(100 + round)
-    const { objectId } = await setup.post(`please refund ${order}`)
-    const { activity } = await simulation.fediverse.awaitReply(objectId, 30_000)
-    const path = findActionPath(JSON.stringify(activity.object))
+    const order = 100 + round
+    const { objectId, path } = await askForRefund(setup, order)
     const pendingResponse = decide({ url: () => url }, path, 'grant').catch(() => undefined)
     // The delays range from before the decision is durable to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
@@ -34,7 +32,7 @@ test('a gateway that dies around an approved tool call has run it at most once, 
     await gateway.start()
     await insist(url, path)
     await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
-    texts.push(setup.expectOneRefund(order, setup.answersTo(objectId)[0] ?? ''))
+    texts.push(setup.expectOneRefund(String(order), setup.answersTo(objectId)[0] ?? ''))
   }
   expect(texts).toContain('made')
 })

@@ -7,6 +7,7 @@ import { openModelServer } from '@postern/agents/test-model-server'
 import { expect } from 'vitest'
 import type { KilledGateway } from './killed-gateway.ts'
 import { openKilledGateway } from './killed-gateway.ts'
+import { findActionPath } from './requirement-steps.ts'
 import { call, lastOf, replyWith } from './swarm-gateway.ts'
 
 /** A shop whose model calls a tool that needs permission, and that records its beginning and its end. */
@@ -61,4 +62,16 @@ export async function openTillGateway(shop: Readonly<Record<string, unknown>>): 
       await model.close()
     },
   }
+}
+
+/** Asks for a refund, and returns the post and the path at which somebody can allow the refund. */
+export async function askForRefund({ post, simulation }: TillGateway, order: number) {
+  const { objectId } = await post(`please refund ${order}`)
+  const { activity } = await simulation.fediverse.awaitReply(objectId, 30_000)
+  return { objectId, path: findActionPath(JSON.stringify(activity.object)) }
+}
+
+/** Allows a refund, and all later ones. */
+export function allowAlways({ url }: TillGateway, path: string): Promise<Response> {
+  return fetch(url + path, { method: 'POST', body: new URLSearchParams({ decision: 'grant', remember: 'always' }) })
 }
