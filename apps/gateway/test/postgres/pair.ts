@@ -74,19 +74,23 @@ export async function makeGateway({ directory, name, settings, preload }: Gatewa
   }
 }
 
-/** Opens two processes of one gateway on one database, each with ports and a folder of its own. `overrides` holds the settings of each. */
-export async function openPair(
+interface PairOptions {
+  /** The settings of each gateway. */
+  readonly overrides?: readonly [object, object]
+  /** The URL of the module that each process loads first. */
+  readonly preloads?: readonly (string | undefined)[]
+}
+
+/** Makes two gateways on one database, which have not started. Each has ports and a folder of its own. */
+export async function makePair(
   store: string,
   agents: Readonly<Record<string, unknown>>,
-  overrides: readonly [object, object] = [{}, {}],
-  /** The URL of the module that each process loads first. */
-  preloads: readonly (string | undefined)[] = [],
+  { overrides = [{}, {}], preloads = [] }: PairOptions = {},
 ): Promise<Pair> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-pair-'))
   const open = (name: string, settings: object, preload?: string) =>
     makeGateway({ directory, name, settings: { store, agents, ...settings }, preload })
   const gateways = [await open('one', overrides[0], preloads[0]), await open('two', overrides[1], preloads[1])] as const
-  await Promise.all(gateways.map(gateway => gateway.start()))
   return {
     gateways,
     directory,
@@ -95,6 +99,17 @@ export async function openPair(
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** Opens two processes of one gateway on one database. `overrides` holds the settings of each. */
+export async function openPair(
+  store: string,
+  agents: Readonly<Record<string, unknown>>,
+  overrides?: readonly [object, object],
+): Promise<Pair> {
+  const pair = await makePair(store, agents, overrides && { overrides })
+  await Promise.all(pair.gateways.map(gateway => gateway.start()))
+  return pair
 }
 
 function connect(url: string): Pick<PairedGateway, 'url' | 'send' | 'call' | 'ask' | 'probe' | 'follow'> {

@@ -5,7 +5,7 @@ import { runSql } from '../run-sql.ts'
 import { openCluster, openClusterPair } from './open-cluster-pair.ts'
 
 test('a gateway of an earlier release exits with an explanation once a newer one has changed the tables', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const { pair, cluster } = await openClusterPair()
   const [one] = pair.gateways
@@ -19,7 +19,7 @@ test('a gateway of an earlier release exits with an explanation once a newer one
 })
 
 test('a gateway that cannot start says why and exits, although the database is available', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const cluster = await openCluster()
   const opening = openPair(cluster.url, { nobody: { use: './nowhere.ts' } })

@@ -5,7 +5,7 @@ import { killInTurn } from './kill-in-turn.ts'
 test(
   'two gateways that die 15 times in turn, the second one first, lose no message, answer none twice, and keep the order',
   {
-    timeout: 600_000,
+    timeout: 900_000,
   },
   () => killInTurn(1),
 )

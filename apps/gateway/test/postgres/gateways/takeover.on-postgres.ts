@@ -5,15 +5,15 @@ import type { MessageRecord } from '@postern/pipeline'
 import { expect, test } from 'vitest'
 import { eventually } from '../../setup/gateway.ts'
 import { sendUntilAcknowledged, untilAllAnswered } from '../load.ts'
-import { openClusterPair } from './open-cluster-pair.ts'
+import { makeClusterPair } from './open-cluster-pair.ts'
 
 test('a gateway takes over the turn of a gateway that died within it, and answers once', {
   timeout: 240_000,
 }, async () => {
-  const { pair } = await openClusterPair()
+  const { pair } = await makeClusterPair()
   const [one, two] = pair.gateways
   // The second gateway is down, so that the first one leases the turn.
-  await two.kill()
+  await one.start()
   await one.send({ id: 'm1', text: `hang ${pair.directory}`, isDetached: true })
   await eventually(async () => existsSync(join(pair.directory, 'hung')))
   await one.kill()

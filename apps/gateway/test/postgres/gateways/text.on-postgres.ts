@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { openClusterPair } from './open-cluster-pair.ts'
 
 test('two gateways store text that looks like an escaped surrogate unchanged, and replace lone surrogates', {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   const { gateways } = (await openClusterPair()).pair
   const [one, two] = gateways
