@@ -15,12 +15,18 @@ export function createLostLeases(abandonSignal: AbortSignal): LostLeases {
   const controllers = new Map<object, AbortController>()
   const unstoredTurns = new Set<object>()
   const end = (work: object, reason: LeaseLost) => controllers.get(work)?.abort(reason)
+  // `AbortSignal.any` for each turn would do the same, but needs weak references, which cost more than the rest of a signal.
+  const endAll = () => {
+    for (const controller of controllers.values()) controller.abort(abandonSignal.reason)
+  }
+  abandonSignal.addEventListener('abort', endAll, { once: true })
   return {
     end: work => end(work, new LeaseLost('Another worker has taken the work over')),
     isStored: work => !unstoredTurns.has(work),
     run(turn, begin) {
       const controller = new AbortController()
       controllers.set(turn, controller)
+      if (abandonSignal.aborted) controller.abort(abandonSignal.reason)
       if (turn.whenStored) {
         unstoredTurns.add(turn)
         turn.whenStored.then(
@@ -28,7 +34,7 @@ export function createLostLeases(abandonSignal: AbortSignal): LostLeases {
           reason => end(turn, reason),
         )
       }
-      return begin(AbortSignal.any([abandonSignal, controller.signal])).finally(() => {
+      return begin(controller.signal).finally(() => {
         controllers.delete(turn)
         unstoredTurns.delete(turn)
       })
