@@ -102,10 +102,12 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
       })
     }
     await next()
-    c.header('vary', 'Origin', { append: true })
+    // `c.header` would build the answer again for each field.
+    const { headers } = c.res
+    headers.append('vary', 'Origin')
     if (isAllowed) {
-      c.header('access-control-allow-origin', origin)
-      c.header('access-control-expose-headers', 'retry-after, www-authenticate, dpop-nonce')
+      headers.set('access-control-allow-origin', origin)
+      headers.set('access-control-expose-headers', 'retry-after, www-authenticate, dpop-nonce')
     }
     return undefined
   }

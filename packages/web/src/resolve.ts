@@ -27,14 +27,14 @@ const maxRecentEntries = 400
 /** Finds the conversation of a run, and the new messages of the run. @throws Rejection no_recipient, RepeatedRun */
 export async function resolveRun(request: RequestedRun, deps: WebDeps): Promise<ResolvedRun> {
   const { owner, input } = request
-  const [repeatCheck, readingResult] = await Promise.allSettled([
-    deps.gateway.store.findTask({ owner: owner.owner, id: input.runId }),
-    readRecentEntries(request, deps),
-  ])
-  if (valueOrThrow(repeatCheck)) throw new RepeatedRun()
-  const { conversation, recentEntries } = valueOrThrow(readingResult)
+  const { conversation, recentEntries } = await readRecentEntries(request, deps)
+  const news = reconcileRun(input, recentEntries)
+  // The admission of a message refuses a repeated run, too. This query is for runs that decide something, or that add nothing.
+  const isAdmitted = news.resume.length === 0 && news.userMessages.length + news.toolResults.length > 0
+  if (!isAdmitted && (await deps.gateway.store.findTask({ owner: owner.owner, id: input.runId })))
+    throw new RepeatedRun()
   const entries = recentEntries.filter(({ stage }) => stage !== 'gateway')
-  return { conversation, recentEntries, entries, news: reconcileRun(input, recentEntries) }
+  return { conversation, recentEntries, entries, news }
 }
 
 /** Reads the conversation of a run and its last entries. @throws Rejection no_recipient */
@@ -45,12 +45,6 @@ export async function readRecentEntries(
   const conversation = await findWebConversation({ owner, agent, threadId: input.threadId }, deps)
   const range = { tail: maxRecentEntries, max_bytes: maxThreadBytes }
   return { conversation, recentEntries: conversation ? await deps.transcript.read(conversation.thread, range) : [] }
-}
-
-/** Returns the value of a settled promise, or throws the reason of its rejection. */
-function valueOrThrow<Value>(result: PromiseSettledResult<Value>): Value {
-  if (result.status === 'rejected') throw result.reason
-  return result.value
 }
 
 /** A run in the form that the client requested, before the gateway stores anything. */
