@@ -5,7 +5,7 @@ import type { WireStreamEvent } from '../format/wire.ts'
 
 /** The format of server-sent events in one binding. */
 export interface SseFormat {
-  /** Formats the event as JSON. All listeners share the same bytes. */
+  /** Formats the event as JSON. */
   readonly writeEvent: EventWriter
   /** The JSON of a response before and after the event. */
   readonly frame: readonly [before: string, after: string]
@@ -15,19 +15,24 @@ export interface SseFormat {
   readonly hasIds: boolean
 }
 
-export type EventWriter = (event: WireStreamEvent) => Uint8Array
+/** Formats an event as text, or as bytes that all listeners share if it is large. */
+export type EventWriter = (event: WireStreamEvent) => string | Uint8Array
+
+/** The number of characters up to which each listener gets a copy of an event, in one piece with the frame around it. */
+const maxCopiedChars = 16 * 1024
 
 /**
  * Creates a writer that formats each event once for all listeners. A hundred slow readers of a large artifact then use its memory only once.
  */
 export function createEventWriter(toDocument: (event: WireStreamEvent) => object): EventWriter {
-  const encodedEvents = new WeakMap<WireStreamEvent, Uint8Array>()
+  const writtenEvents = new WeakMap<WireStreamEvent, string | Uint8Array>()
   return event => {
-    const encodedEvent = encodedEvents.get(event)
-    if (encodedEvent) return encodedEvent
-    const bytes = Buffer.from(toSseJson(toDocument(event)))
-    encodedEvents.set(event, bytes)
-    return bytes
+    const writtenEvent = writtenEvents.get(event)
+    if (writtenEvent !== undefined) return writtenEvent
+    const json = toSseJson(toDocument(event))
+    const newEvent = json.length > maxCopiedChars ? Buffer.from(json) : json
+    writtenEvents.set(event, newEvent)
+    return newEvent
   }
 }
 
@@ -39,11 +44,7 @@ export const maxPendingBytes = 1024 * 1024
 /** The number of events that may wait regardless of their size, for example a large artifact and the status after it. */
 export const minPendingEvents = 2
 
-/** The size up to which events are copied and sent in one chunk. Larger events are sent in chunks that share their bytes. */
-const maxCopiedBytes = 16 * 1024
-
-const encoder = new TextEncoder()
-const heartbeat = encoder.encode(':\n\n')
+const heartbeat = Buffer.from(':\n\n')
 
 interface SseState {
   readonly receiver: BodyReceiver
@@ -84,11 +85,12 @@ function createSink(state: SseState, format: SseFormat): Sink {
   return {
     send(event, id) {
       const idLine = format.hasIds ? `id: ${id}\n` : ''
-      const pieces = [
-        encoder.encode(`${idLine}data: ${prefix}`),
-        format.writeEvent(event),
-        encoder.encode(`${suffix}\n\n`),
-      ]
+      const [start, end] = [`${idLine}data: ${prefix}`, `${suffix}\n\n`]
+      const content = format.writeEvent(event)
+      const pieces =
+        typeof content === 'string'
+          ? [Buffer.from(start + content + end)]
+          : [Buffer.from(start), content, Buffer.from(end)]
       write(pieces, state)
     },
     beat() {
@@ -96,7 +98,7 @@ function createSink(state: SseState, format: SseFormat): Sink {
     },
     end(error) {
       const errorText = error === undefined ? undefined : format.formatError(error)
-      if (errorText !== undefined) write([encoder.encode(`data: ${errorText}\n\n`)], state)
+      if (errorText !== undefined) write([Buffer.from(`data: ${errorText}\n\n`)], state)
       state.isEnding = true
       sendNext(state)
     },
@@ -109,9 +111,8 @@ function write(pieces: readonly Uint8Array[], state: SseState): void {
     state.receiver.abort(new Error('the client reads too slowly'))
     return
   }
-  const size = sizeOf(pieces)
-  state.pending.push(size > maxCopiedBytes ? pieces : [Buffer.concat(pieces)])
-  state.pendingBytes += size
+  state.pending.push(pieces)
+  state.pendingBytes += sizeOf(pieces)
   sendNext(state)
 }
 
