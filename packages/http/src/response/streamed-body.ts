@@ -1,5 +1,6 @@
 // Writes the body of an answer piece by piece: straight to its socket, or as a Web stream without a socket.
 import type { ServerResponse } from 'node:http'
+import { joinBytes } from '../request/join-bytes.ts'
 
 /** The receiver of a body that is written piece by piece. */
 export interface BodyReceiver {
@@ -150,10 +151,11 @@ class SocketReceiver implements BodyReceiver {
     this.#isScheduled = false
     if (this.#body.isClosed || this.#outgoing.writableEnded) return
     const pieces = this.#pieces
-    const isCopied = pieces.length > 1 && this.#pendingBytes <= maxCopiedBytes
+    const size = this.#pendingBytes
+    const isCopied = pieces.length > 1 && size <= maxCopiedBytes
     this.#pieces = []
     this.#pendingBytes = 0
-    for (const piece of isCopied ? [Buffer.concat(pieces)] : pieces) this.#outgoing.write(piece)
+    for (const piece of isCopied ? [joinBytes(pieces, size)] : pieces) this.#outgoing.write(piece)
     if (this.#isEnding) this.#outgoing.end()
     else if (this.isReady) this.#body.reportReady()
   }

@@ -22,6 +22,8 @@ const maxWaitingBytes = 4 * 1024 * 1024
 /** The longest timer of Node, ms. */
 const maxTimerMs = 2 ** 31 - 1
 
+const encoder = new TextEncoder()
+
 /** Sends text to one client, and breaks the stream off when the client reads too slowly. */
 class EventClient {
   readonly #receiver: BodyReceiver
@@ -34,7 +36,8 @@ class EventClient {
   }
 
   write(text: string): void {
-    const bytes = Buffer.from(text)
+    // `Buffer.from` would keep the pool of a small event in memory for a client that reads slowly.
+    const bytes = encoder.encode(text)
     this.#receiver.write(bytes)
     // A long conversation is one event and may be sent twice, so a client that has just connected is not slow.
     this.#allowedBytes = this.hasStarted
