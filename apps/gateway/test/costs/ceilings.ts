@@ -43,14 +43,14 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'statements',
-    ceilings: { activitypub: 9.5, a2a: 19.5, email: 20, web: 31.5, delivery: 9.5 },
+    ceilings: { activitypub: 9.5, a2a: 19.5, email: 20, web: 30.5, delivery: 9.5 },
     aims: statementAims,
     floor: steady,
   },
   {
     company: 'together',
     kind: 'statements',
-    ceilings: { activitypub: 11, a2a: 17, email: 19, web: 31, delivery: 15 },
+    ceilings: { activitypub: 11, a2a: 17, email: 19, web: 30, delivery: 15 },
     aims: statementAims,
     floor: loose,
   },
@@ -86,7 +86,7 @@ export const ceilings: readonly Ceiling[] = [
     kind: 'promises',
     // The figures include five more since a turn whose process died runs alone, and since one that lost its lease ends at once. The named
     // steps of a proof and of a turn cost three to eight. An A2A caller that waits on a busy machine costs one or two more.
-    ceilings: { activitypub: 150, a2a: 168, email: 229, web: 160, delivery: 140 },
+    ceilings: { activitypub: 150, a2a: 168, email: 229, web: 165, delivery: 140 },
     aims: forMessages(40),
     floor: steady,
   },
@@ -94,7 +94,7 @@ export const ceilings: readonly Ceiling[] = [
     company: 'together',
     kind: 'promises',
     // On a busy machine fewer deliveries share a poll, which costs each of them a few promises more.
-    ceilings: { activitypub: 156, a2a: 172, email: 240, web: 165, delivery: 190 },
+    ceilings: { activitypub: 156, a2a: 172, email: 240, web: 170, delivery: 190 },
     aims: forMessages(40),
     floor: loose,
   },
