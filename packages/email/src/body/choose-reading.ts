@@ -50,11 +50,29 @@ export function chooseReading(plainText: string, htmlText: string): ReadingChoic
  */
 function haveSameWords(text: string, otherText: string): boolean {
   if (Math.max(text.length, otherText.length) > maxChars) return false
-  return text === otherText || collapseSpace(text) === collapseSpace(otherText)
+  let [index, otherIndex] = [0, 0]
+  for (;;) {
+    const [next, otherNext] = [skipSpace(text, index), skipSpace(otherText, otherIndex)]
+    if (next === text.length || otherNext === otherText.length)
+      return next === text.length && otherNext === otherText.length
+    const isSameGap = index === 0 || next > index === otherNext > otherIndex
+    if (!isSameGap || text[next] !== otherText[otherNext]) return false
+    index = next + 1
+    otherIndex = otherNext + 1
+  }
 }
 
-function collapseSpace(text: string): string {
-  return text.replace(/\s{2,}|[^\S ]/g, ' ').trim()
+/** Returns the index after the white space at an index. */
+function skipSpace(text: string, start: number): number {
+  let index = start
+  while (index < text.length && isSpace(text.charCodeAt(index))) index += 1
+  return index
+}
+
+function isSpace(code: number): boolean {
+  return code <= 0x20
+    ? code === 0x20 || (code >= 0x09 && code <= 0x0d)
+    : code >= 0xa0 && /\s/.test(String.fromCharCode(code))
 }
 
 /**

@@ -69,7 +69,9 @@ interface TextReading {
 const emptyReading: TextReading = { fullText: '', keepsQuotes: true, invisibleCount: 0 }
 
 function readPlain(text: string, { keepsQuotes }: BodyOptions): TextReading {
-  const { text: visibleText, removedCount: invisibleCount } = readVisibleText(text.replace(/\r\n?/g, '\n'))
+  const { text: visibleText, removedCount: invisibleCount } = readVisibleText(
+    text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text,
+  )
   return { fullText: visibleText.trim(), keepsQuotes, invisibleCount }
 }
 

@@ -44,7 +44,9 @@ export function findSecurityFlags({ header, files, text, isOpened }: SecuredMail
   const isKnownByFile = isOpened || (files.length > 0 && pkcs7Type.test(type))
   const types = [...(isKnownByFile ? [] : [type]), ...files.map(file => file.type)]
   const rules = securityRules.filter(rule => types.some(type => rule.type.test(type.slice(0, 2000))))
-  const inlineFlags = armours.filter(([, armour]) => armour.test(text)).map(([flag]) => flag)
+  const inlineFlags = text.includes('-----BEGIN PGP ')
+    ? armours.filter(([, armour]) => armour.test(text)).map(([flag]) => flag)
+    : []
   const isTnef = files.some(({ name }) => /^winmail\.dat$/i.test(name ?? ''))
   return [
     ...new Set([

@@ -56,7 +56,7 @@ async function decodeLeaf({ octets, charset }: Leaf): Promise<string> {
   const text = unicodeCharsetPattern.test(charset)
     ? octets.toString()
     : (await loadCharsets()).decodeCharset(octets, charset)
-  return text.replace(/\r?\n/g, '\n')
+  return text.replaceAll('\r\n', '\n')
 }
 
 const loadCharsets = lazy(() => import('../text/charsets.ts'))

@@ -120,6 +120,9 @@ function createHtmlTextWriter(html: string, options: HtmlTextOptions): HtmlReade
   }
 }
 
+/** Matches white space except single spaces, which most text consists of and which stay. */
+const longSpaces = /[ \t\r\n\u00a0]{2,}|[\t\r\n\u00a0]/g
+
 function writeText(state: WriterState, rawText: string, { visual, quotes, list }: TextContext): void {
   const { sheet, links } = state
   const isHidden = isTextHidden(visual)
@@ -129,7 +132,7 @@ function writeText(state: WriterState, rawText: string, { visual, quotes, list }
   if (hidesWords && !(isHidden && isInLink)) state.hasHidden = true
   if (isHidden) return
   sheet.next.prefix = '> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1))
-  const collapsedText = visual.isVerbatim ? rawText : rawText.replace(/[ \t\r\n\u00a0]+/g, ' ')
+  const collapsedText = visual.isVerbatim ? rawText : rawText.replace(longSpaces, ' ')
   const isCode = visual.isVerbatim || state.open.has('code')
   sheet.append(
     isCode ? collapsedText : (state.options.syntax?.escape(collapsedText) ?? collapsedText),
