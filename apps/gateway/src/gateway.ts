@@ -84,7 +84,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     isReloadable = false,
     isSimulating,
     adopts,
-    listSettings = () => [],
+    listSettings = () => ({ settings: [], agents_left_out: 0 }),
   } = options
   const stages = await openStages(config.telemetry)
   const resourceOptions = toResourceOptions(options, stages, () => http?.description)

@@ -4,6 +4,7 @@ import { ConfigError, Rejection } from '@postern/message/errors'
 import type { ApiAccess, CommonOptions } from '@postern/operator/commands'
 import {
   addActionCommands,
+  addAgentCommands,
   addApprovalCommands,
   addBackupCommands,
   addBanCommands,
@@ -75,6 +76,7 @@ const commandGroups = [
   addResolveCommand,
   addConfigCommand,
   addBackupCommands,
+  addAgentCommands,
   addWhyCommand,
   addMessageCommands,
   addReplayCommand,
@@ -107,6 +109,17 @@ export function createProgram(mask = createSecretMask()): Command {
   const context = createContext(() => program.opts<CommonOptions>(), mask)
   for (const addCommands of commandGroups) addCommands(program, context)
   return program
+}
+
+/** The longest list of agents in the address of a request, characters. Servers refuse long addresses. */
+const maxListedChars = 4_000
+
+/** Describes the agents of the file to the gateway: by their names, or by a digest of very many names. */
+async function describeAgents(names: readonly string[]) {
+  const agents = names.join()
+  if (agents.length <= maxListedChars) return { agents }
+  const { digestAgentNames } = await import('@postern/operator/doctor')
+  return { agents_digest: digestAgentNames(names) }
 }
 
 function createContext(readOptions: () => CommonOptions, mask: SecretMask): GatewayCommandContext {
@@ -149,7 +162,7 @@ function createContext(readOptions: () => CommonOptions, mask: SecretMask): Gate
       const names = typeof agents === 'object' && agents !== null ? Object.keys(agents) : []
       return {
         ...(typeof origin === 'string' && { origin: origin.replace(/\/$/, '') }),
-        ...(names.length > 0 && { agents: names.join() }),
+        ...(names.length > 0 && (await describeAgents(names))),
       }
     },
     async examineUnopened(fault, groups) {

@@ -2,6 +2,7 @@
 export type { ApiAccess, OperatorClient } from './client/client.ts'
 export { CommandError } from './client/client.ts'
 export { addActionCommands } from './commands/actions/command.ts'
+export { addAgentCommands } from './commands/agents/command.ts'
 export { addApprovalCommands } from './commands/approvals/command.ts'
 export { addBackupCommands } from './commands/backup/command.ts'
 export { addBanCommands } from './commands/bans/command.ts'

@@ -75,6 +75,7 @@ export type {
   ReplayConditions,
 } from './ports/channel/optional/channel-diagnostics.ts'
 export type { ChannelKeys } from './ports/channel/optional/channel-keys.ts'
+export { maxListedKeyOwners } from './ports/channel/optional/channel-keys.ts'
 export type { PublicProfile, WebLink } from './ports/channel/optional/public-profile.ts'
 export type { PublishedKey } from './ports/channel/optional/published-key.ts'
 export type {

@@ -6,13 +6,14 @@ import type { SharedBodyBudget } from '@postern/limits'
 import type {
   DoctorDeps,
   FailedStart,
-  ListedSetting,
   OpenedGateway,
   OperatorOptions,
   OperatorRoute,
+  SettingList,
   SignInCodes,
 } from '@postern/operator'
 import {
+  createAgentRoutes,
   createBanRoutes,
   createDoctorRoutes,
   createEventRoute,
@@ -77,8 +78,8 @@ export interface AppOptions {
   readonly signInCodes: Pick<SignInCodes, 'consume'>
   readonly meter: Pick<TokenMeter, 'list'>
   readonly paused: Pick<PausedAgents, 'isPaused' | 'setPaused'>
-  /** Returns every value of a configuration with its source. */
-  listSettings(config: Config): readonly ListedSetting[]
+  /** Returns the values of a configuration, or of one of its agents, with their sources. */
+  listSettings(config: Config, agent?: string): SettingList
   readonly activity: GatewayActivity
   /** Aborts on shutdown or reload, and ends the operators' event streams. */
   readonly streamsSignal: AbortSignal
@@ -197,17 +198,16 @@ function openOperatorRoutes(
       createPruneRoute({ store, listCutoffs: () => listCutoffs(config.retention, system.now()) }),
       ...createTranscriptRoutes({ store, system, channels }),
       ...extraOperations,
+      ...createAgentRoutes({ agentConfigs: config.agents, agents, meter, pauses: paused }),
       ...createStatusRoutes({
         config,
         store,
         agents,
         channels,
-        meter,
-        pauses: paused,
         now: system.now,
         version: softwareVersion,
         questions: operators,
-        settings: () => listSettings(config),
+        settings: agent => listSettings(config, agent),
       }),
     ],
     agents,

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
-import type { ListedSetting } from '@postern/operator'
+import type { ListedSetting, SettingList } from '@postern/operator'
 import type { Output } from '@postern/operator/commands'
 import { listVariables } from '../config/environment.ts'
 import type { ConfigFile } from '../config/read-config.ts'
@@ -60,15 +60,46 @@ interface SettingSources {
   /** The paths of values that came from variables and files. */
   readonly references?: readonly (readonly string[])[] | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** The agent whose values are listed. Absent for the values of the gateway and of its first agents. */
+  readonly agent?: string | undefined
 }
 
-/** Lists every value of the configuration with its source. Dev mode is the source of values that are neither given nor defaults. */
-export function listSettings({
+/** The largest number of agents whose values are listed together. */
+const maxListedAgents = 50
+
+/** Lists values of the configuration with their sources. It reads only the agents that it lists, because there may be very many. */
+export function listSettings({ config, fileConfig, references = [], agent, ...sources }: SettingSources): SettingList {
+  const allNames = Object.keys(readAgents(config))
+  const names = agent === undefined ? allNames.slice(0, maxListedAgents) : [agent]
+  const isListed = ([first, name = '']: readonly string[]) => first !== 'agents' || names.includes(name)
+  const settings = listSources({
+    ...sources,
+    config: pickAgents(config, names),
+    fileConfig: pickAgents(fileConfig, names),
+    references: references.filter(isListed),
+  })
+  if (agent === undefined) return { settings, agents_left_out: allNames.length - names.length }
+  return { settings: settings.filter(({ key }) => key.startsWith(`agents.${agent}.`)), agents_left_out: 0 }
+}
+
+function readAgents(config: object): Readonly<Record<string, unknown>> {
+  const { agents } = config as { readonly agents?: unknown }
+  return isJsonObject(agents) ? agents : {}
+}
+
+function pickAgents(config: object, names: readonly string[]): object {
+  const agents = readAgents(config)
+  const listedAgents = names.filter(name => Object.hasOwn(agents, name)).map(name => [name, agents[name]] as const)
+  return { ...config, ...('agents' in config && { agents: Object.fromEntries(listedAgents) }) }
+}
+
+/** Lists every value of a configuration with its source. Dev mode is the source of values that are neither given nor defaults. */
+function listSources({
   config,
   fileConfig: givenConfig,
   references,
   environment,
-}: SettingSources): readonly ListedSetting[] {
+}: Omit<SettingSources, 'agent'>): readonly ListedSetting[] {
   const variables = new Set(
     [...listVariables()].filter(([name]) => environment[name] !== undefined).map(([, { path }]) => path.join('.')),
   )

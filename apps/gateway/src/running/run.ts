@@ -184,9 +184,9 @@ async function openRunningGateway(
     adopts,
     clock,
     mask,
-    listSettings: config => {
+    listSettings: (config, agent) => {
       const { tree: givenTree, references } = readGiven()
-      return listSettings({ config, fileConfig: givenTree, references, environment: process.env })
+      return listSettings({ config, fileConfig: givenTree, references, environment: process.env, agent })
     },
   })
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {

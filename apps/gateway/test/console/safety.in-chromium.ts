@@ -112,8 +112,8 @@ test('a page of another site can neither read nor change anything with the opera
     site.close()
   }
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const { agents } = (await (await fetch(`${gateway.url}/operator/api/agents`, { headers })).json()) as {
-    agents: { is_paused: boolean }[]
+  const { items: agents } = (await (await fetch(`${gateway.url}/operator/api/agents`, { headers })).json()) as {
+    items: { is_paused: boolean }[]
   }
   expect(agents.map(({ is_paused }) => is_paused)).toEqual([false, false])
   await page.context().close()

@@ -34,7 +34,7 @@ test('messages to a paused agent wait until it resumes, while those to others do
     ['echo', 'received'],
   ])
   await gateway.restart()
-  const { agents } = await gateway.requestOperator<{ agents: { name: string; is_paused: boolean }[] }>('/agents')
+  const { items: agents } = await gateway.requestOperator<{ items: { name: string; is_paused: boolean }[] }>('/agents')
   expect(agents.map(({ name, is_paused }) => [name, is_paused])).toEqual([
     ['echo', true],
     ['other', false],

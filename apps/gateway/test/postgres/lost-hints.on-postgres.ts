@@ -101,7 +101,9 @@ async function setPaused(action: 'pause' | 'resume') {
 }
 
 const isPausedAt = async ({ ask }: PairedGateway) => {
-  const { agents } = await ask<{ agents: readonly { readonly name: string; readonly is_paused: boolean }[] }>('/agents')
+  const { items: agents } = await ask<{ items: readonly { readonly name: string; readonly is_paused: boolean }[] }>(
+    '/agents',
+  )
   return agents.find(({ name }) => name === 'held')?.is_paused
 }
 

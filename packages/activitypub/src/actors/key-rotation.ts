@@ -2,7 +2,7 @@
 import type { System } from '@postern/message'
 import { isoTime, Rejection, randomHex } from '@postern/message'
 import type { AgentDirectory, ChannelKeys, PlannedAction, PublishedKey, WorkStore } from '@postern/pipeline'
-import { createSyntheticMessage } from '@postern/pipeline'
+import { createSyntheticMessage, maxListedKeyOwners } from '@postern/pipeline'
 import { agentIris, instanceActorIri } from '../format/own-iris.ts'
 import { toStoredJson } from '../format/targets.ts'
 import type { KeyPairs, KeyRing } from '../keys/key-generations.ts'
@@ -22,8 +22,9 @@ interface KeyRotationDeps {
 export function createKeyRotation(deps: KeyRotationDeps): Required<ChannelKeys> {
   const { agents, keys } = deps
   return {
-    async list() {
-      const actorKeys = await Promise.all(findActors(agents).map(actor => keys.find(actor)))
+    async list(names = listNames(agents).slice(0, maxListedKeyOwners)) {
+      const actors = [...names.map(name => agentIris(agents.origin, name).actor), instanceActorIri(agents.origin)]
+      const actorKeys = await Promise.all(actors.map(actor => keys.find(actor)))
       return actorKeys.flatMap(({ listedKeys }) => listedKeys.flatMap(describeKeys))
     },
     async rotate(agent, options) {

@@ -156,6 +156,9 @@ test('keys.list() returns the keys of the actor documents', async () => {
     `${origin}/actor#main-key`,
     `${origin}/actor#ed25519-key`,
   ])
+  expect((await stage.gateway.channel.keys?.list(['help']))?.map(({ id }) => id)).toEqual(
+    keys.slice(2).map(({ id }) => id),
+  )
   const { body } = await fetchDocument('/agents/echo')
   expect(keys[0]?.publicKey).toBe(body.publicKey.publicKeyPem)
   expect(keys[1]?.publicKey).toBe(body.assertionMethod[0].publicKeyMultibase)

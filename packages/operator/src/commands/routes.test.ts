@@ -11,7 +11,7 @@ const store = {
   findMessage: async (id: string) => ({ message: { id, recipient: '@echo@agents.test' } }),
   readHistory: async () => [],
 } as unknown as OperatorOptions['store']
-const agents = { findRunning: () => undefined, find: () => undefined, domain: 'agents.test' }
+const agents = { findRunning: () => undefined, find: () => undefined, list: () => [], domain: 'agents.test' }
 const acting = {} as OperatorOptions['acting']
 const openResolveSystem = () => ({}) as ReturnType<OperatorOptions['openResolveSystem']>
 const requirements = {
@@ -43,6 +43,36 @@ test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y'
     expect(await response.json()).toMatchObject({ message: { id } })
   },
 )
+
+test('GET /operator/api/keys makes keys of at most 20 agents at once, and of one by its name', async () => {
+  const asked: (readonly string[])[] = []
+  const list = async (names: readonly string[] = []) => {
+    asked.push(names)
+    return []
+  }
+  const manyAgents = Array.from({ length: 10_000 }, (_, index) => ({ name: `agent${index}` }))
+  const app = createOperatorRoutes({
+    store: { ...store, listSecrets: async () => [] },
+    agents: { ...agents, find: () => ({}), list: () => manyAgents } as unknown as OperatorOptions['agents'],
+    channels: [{ descriptor: { name: 'activitypub' }, keys: { list } }] as unknown as OperatorOptions['channels'],
+    channelNames: [],
+    version: '0',
+    operatorOnly,
+    acting,
+    requirements,
+    openResolveSystem,
+  })
+  const listKeys = async (query: string) => {
+    const headers = { authorization: 'Bearer operator-token' }
+    return (await app.request(`/operator/api/keys${query}`, { headers })).json()
+  }
+  expect(await listKeys('')).toMatchObject({ agents_left_out: 9_980 })
+  expect(await listKeys('?agent=agent9999')).toMatchObject({ agents_left_out: 0 })
+  expect(asked.map(names => [names.length, names.at(-1)])).toEqual([
+    [20, 'agent19'],
+    [1, 'agent9999'],
+  ])
+})
 
 describe('POST /operator/api/keys/rotate', () => {
   const rotations: [string | undefined, boolean | undefined][] = []

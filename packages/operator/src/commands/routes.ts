@@ -38,7 +38,7 @@ export interface OperatorOptions {
     Pick<TraceStore, 'findDelivery'> &
     Pick<SecretStore, 'listSecrets' | 'rotateSecrets'> &
     PeopleRouteDeps['store']
-  readonly agents: RunningAgents & Pick<AgentDirectory, 'find' | 'domain'>
+  readonly agents: RunningAgents & Pick<AgentDirectory, 'find' | 'list' | 'domain'>
   readonly channels: readonly Channel[]
   /** The names of all channels that the program has, open or not. */
   readonly channelNames: readonly string[]

@@ -46,6 +46,21 @@ export function skip(subject: string, message: string): CheckOutcome {
   return { subject, verdict: 'skipped', message }
 }
 
+/** The largest number of outcomes of one check, which may judge each of very many agents. */
+const maxOutcomes = 100
+
+/** Shortens the outcomes of a check: faults come first, and one outcome counts those that are left out. */
+export function limitOutcomes(outcomes: readonly CheckOutcome[]): readonly CheckOutcome[] {
+  if (outcomes.length <= maxOutcomes) return outcomes
+  const isFault = ({ verdict }: CheckOutcome) => verdict === 'failure' || verdict === 'warning'
+  const sortedOutcomes = [...outcomes.filter(isFault), ...outcomes.filter(outcome => !isFault(outcome))]
+  const leftOutOutcomes = sortedOutcomes.slice(maxOutcomes)
+  const faultCount = leftOutOutcomes.filter(isFault).length
+  const message = `${leftOutOutcomes.length} more are not listed, ${faultCount} of them with a fault`
+  const summary = faultCount > 0 ? { subject: '', verdict: 'warning' as const, message } : skip('', message)
+  return [...sortedOutcomes.slice(0, maxOutcomes), summary]
+}
+
 /** Converts an error of the configuration to a failure, whose fix is a separate member. */
 export function toFailure({ key, message, fix }: ConfigError): CheckOutcome {
   const sentence = message.endsWith(` ${fix}`) ? message.slice(0, -fix.length - 1).replace(/\.$/, '') : message

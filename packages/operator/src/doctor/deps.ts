@@ -123,6 +123,8 @@ export interface DoctorDeps extends MachineDeps {
 interface ExpectedSetup {
   readonly origin?: string | undefined
   readonly agents?: readonly string[] | undefined
+  /** The digest of the names of agents, in place of the names of very many, by `digestAgentNames`. */
+  readonly agentsDigest?: string | undefined
 }
 
 /** Returns the gateway, for checks that are skipped without one. */

@@ -9,6 +9,7 @@ import { assignMembers } from '../api/call.ts'
 import type { ApiOperation } from '../api/operation.ts'
 import type { ApiAccess, OperatorClient } from '../client/client.ts'
 import { CommandError, withClient } from '../client/client.ts'
+import { agentOperations } from '../commands/agents/route.ts'
 import { doctorOperations } from '../commands/doctor/route.ts'
 import { deliveryOperations, messageOperations, refusalOperations } from '../commands/messages/operations.ts'
 import { replayOperations } from '../commands/replay/operations.ts'
@@ -143,7 +144,7 @@ const resendingHints = { readOnlyHint: false, destructiveHint: true, openWorldHi
 /** The tools by their names. Parameters and descriptions come from the operations. */
 const mcpTools: Readonly<Record<string, McpTool>> = {
   status: { operation: statusOperations.read, ...readingHints },
-  list_agents: { operation: statusOperations.agents, ...readingHints },
+  list_agents: { operation: agentOperations.list, ...readingHints },
   list_messages: { operation: messageOperations.list, ...readingHints },
   show_message: { operation: messageOperations.find, ...readingHints },
   why: { operation: whyOperation, ...readingHints },

@@ -1,5 +1,6 @@
 // Shows the agents, with their addresses, figures and a chat to try them.
 import { useEffect, useRef } from '../../vendor/hooks.js'
+import { useSignal } from '../../vendor/signals.js'
 import '../../postern-chat.js'
 import { api, withQuery } from '../lib/api.js'
 import { formatDuration } from '../lib/format.js'
@@ -10,21 +11,49 @@ import { linkTo, route } from '../lib/router.js'
 import { Badge } from '../parts/badges.js'
 import { Copy } from '../parts/copy.js'
 import { Empty, Problem } from '../parts/empty.js'
+import { typedIn } from '../parts/form.js'
 import { Code } from '../parts/json.js'
 import { QrCode } from '../parts/qr.js'
 import { attempt } from '../parts/toast.js'
 
 /** Shows each agent with its addresses, its figures, a chat to try it, and a snippet for a page. */
 export function Agents() {
-  const { answer, error, refresh } = useAnswer('/operator/api/agents')
-  const agents = readRows(answer, 'agents')
-  const selectedAgent = agents?.find(({ name }) => name === route.value.subject) ?? agents?.[0]
+  const searchText = useSignal('')
+  const after = useSignal(0)
+  const page = useAnswer(
+    withQuery('/operator/api/agents', { name: searchText.value.trim(), after: after.value || undefined }),
+  )
+  const agents = readRows(page.answer, 'agents')
+  const { subject } = route.value
+  const isListed = subject === '' || agents?.some(({ name }) => name === subject)
+  // The address of the screen may name an agent of another page.
+  const named = useAnswer(agents && !isListed ? withQuery('/operator/api/agents', { agent: subject }) : undefined)
+  const namedAgent = readRows(named.answer, 'agents')?.[0]
+  const isKnown = isListed || named.error !== undefined
+  const selectedAgent =
+    agents?.find(({ name }) => name === subject) ?? namedAgent ?? (isKnown ? agents?.[0] : undefined)
+  const next = page.answer?.next ?? null
+  const refresh = () => {
+    page.refresh()
+    named.refresh()
+  }
+  const { error } = page
+  /** @param {Event} event */
+  const search = event => {
+    searchText.value = typedIn(event)
+    after.value = 0
+  }
+  const isSearching = searchText.value.trim() !== ''
   return html`
-    <header class="bar"><h1>Agents</h1></header>
+    <header class="bar">
+      <h1>Agents</h1>
+      <input id="search" type="text" aria-label="Search agents by name" placeholder="name" value=${searchText.value} onInput=${search} />
+    </header>
     <div class="side">
       <div class="stack">
         <${Problem} error=${error} retry=${refresh} />
-        ${agents?.length === 0 && html`<${Empty} title="There is no agent"><p>Add one under <code>agents</code> in the configuration.</p><//>`}
+        ${agents?.length === 0 && isSearching && html`<p class="muted">No agent has this in its name.</p>`}
+        ${agents?.length === 0 && !isSearching && html`<${Empty} title="There is no agent"><p>Add one under <code>agents</code> in the configuration.</p><//>`}
         ${agents?.map(
           ({
             name,
@@ -38,6 +67,8 @@ export function Agents() {
             <span class="faint cut">${use}</span>
           </a>`,
         )}
+        ${after.value > 0 && html`<button class="btn small" type="button" onClick=${() => (after.value = 0)}>First page</button>`}
+        ${next !== null && html`<button class="btn small" type="button" onClick=${() => (after.value = next)}>Next page</button>`}
       </div>
       ${selectedAgent && html`<${Agent} key=${selectedAgent.name} agent=${selectedAgent} refresh=${refresh} />`}
     </div>

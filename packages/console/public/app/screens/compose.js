@@ -7,7 +7,7 @@ import { useAnswer } from '../lib/load.js'
 import { linkTo } from '../lib/router.js'
 import { Badge, nameChannel } from '../parts/badges.js'
 import { Empty, Problem } from '../parts/empty.js'
-import { Choice, TextArea } from '../parts/form.js'
+import { Choice, Field, TextArea } from '../parts/form.js'
 import { Message } from './message.js'
 
 const channels = ['activitypub', 'a2a', 'email', 'web']
@@ -28,7 +28,9 @@ export function Compose({ status }) {
 
 /** @param {{ catalogue: any }} props */
 function Composer({ catalogue }) {
-  const { answer } = useAnswer('/operator/api/agents')
+  // Beside very many agents, a field for the name replaces the choice.
+  const { answer } = useAnswer('/operator/api/agents?limit=100')
+  const hasMoreAgents = typeof answer?.next === 'number'
   const agents = readRows(answer, 'agents') ?? []
   const via = useSignal('activitypub')
   const to = useSignal('')
@@ -50,6 +52,7 @@ function Composer({ catalogue }) {
     visibility.value = ''
     fault.value = ''
   }
+  const chooseAgent = (/** @type {string} */ value) => (to.value = value.trim())
   const send = async (/** @type {string} */ chosen) => {
     isSending.value = true
     problem.value = undefined
@@ -83,7 +86,11 @@ function Composer({ catalogue }) {
     <div class="side">
       <form class="stack" onSubmit=${submit}>
         <${Choice} label="Channel" value=${via.value} change=${chooseChannel} options=${channels.map(value => ({ value, text: nameChannel(value) }))} />
-        <${Choice} label="To" value=${agent} change=${(/** @type {string} */ value) => (to.value = value)} options=${agents.map(({ name, address }) => ({ value: name, text: address }))} />
+        ${
+          hasMoreAgents
+            ? html`<${Field} label="To" value=${to.value} placeholder=${agent} change=${chooseAgent} />`
+            : html`<${Choice} label="To" value=${agent} change=${chooseAgent} options=${agents.map(({ name, address }) => ({ value: name, text: address }))} />`
+        }
         <${Choice} label="From" value=${from.value} change=${(/** @type {string} */ value) => (from.value = value)} options=${[{ value: '', text: 'anybody' }, ...personas]} />
         ${
           visibilities.length > 0 &&

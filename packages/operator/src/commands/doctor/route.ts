@@ -27,6 +27,13 @@ export const doctorOperations = {
         .max(20_000)
         .optional()
         .describe('The agents in the caller’s configuration, with commas between them.'),
+      agents_digest: z
+        .string()
+        .max(64)
+        .optional()
+        .describe(
+          'SHA-256 of their sorted names with commas between them, in hexadecimal, in place of very many names.',
+        ),
     }),
     answer: doctorReportSchema,
   }),
@@ -62,8 +69,8 @@ export function createDoctorRoutes(
   return [
     handleOperation(doctorOperations.run, async ({ query }) => {
       const groups = readCheckGroups(query.only)
-      const { origin, agents } = query
-      const expected = { origin, agents: agents?.split(',') }
+      const { origin, agents, agents_digest: agentsDigest } = query
+      const expected = { origin, agents: agents?.split(','), agentsDigest }
       return runOnce(JSON.stringify([groups, expected]), async () => {
         // The checks load at the first call.
         const { runChecks } = await import('../../doctor/run-checks.ts')

@@ -6,7 +6,12 @@ export const addKeyCommands = declareGroup({
   description: 'keys, DNS records to publish, and names of secrets: list, rotate',
   load: async () => (await import('./view.ts')).keyViews,
   commands: {
-    list: { description: 'list all keys and secrets (default)', hasJson: true, isDefault: true },
+    list: {
+      description: 'list keys and secrets (default)',
+      options: { '--agent <name>': 'only keys of this agent and of the gateway itself' },
+      hasJson: true,
+      isDefault: true,
+    },
     rotate: {
       arguments: '[agent]',
       description:

@@ -1,10 +1,11 @@
 // Lists keys, their DNS records and the names of secrets, and rotates them, in the operator's API.
 import { isoTime } from '@postern/message'
-import type { Channel, ListedSecret, PublishedKey, SecretStore } from '@postern/pipeline'
-import { secretPurposes } from '@postern/pipeline'
+import type { AgentDirectory, Channel, ListedSecret, PublishedKey, SecretStore } from '@postern/pipeline'
+import { maxListedKeyOwners, secretPurposes } from '@postern/pipeline'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
+import { listFilters, unknownNameRefusal } from '../../api/page.ts'
 
 const publishedKeySchema = z
   .object({
@@ -34,6 +35,10 @@ const keyListSchema = z.object({
   secrets: z.array(secretSchema).describe('Valid secrets, without their values, newest first within each purpose.'),
 })
 
+const keyPageSchema = keyListSchema.extend({
+  agents_left_out: z.int().describe('Number of agents whose keys the answer leaves out; `agent` asks for one.'),
+})
+
 export const keyOperations = {
   list: defineOperation({
     id: 'listKeys',
@@ -43,7 +48,13 @@ export const keyOperations = {
     isReadOnly: () => false,
     summary: 'Lists the public keys, the DNS records to publish, and the names of the secrets.',
     task: 'list keys',
-    answer: keyListSchema,
+    query: z.object({
+      agent: listFilters.agent.describe(
+        `Only keys of this agent and of the gateway itself; default: of the first ${maxListedKeyOwners} agents.`,
+      ),
+    }),
+    answer: keyPageSchema,
+    refusals: unknownNameRefusal,
   }),
   rotate: defineOperation({
     id: 'rotateKeys',
@@ -64,11 +75,12 @@ export const keyOperations = {
 }
 
 interface KeyRouteOptions {
+  readonly agents: Pick<AgentDirectory, 'list'>
   readonly channels: readonly Channel[]
   readonly store: Pick<SecretStore, 'listSecrets' | 'rotateSecrets'>
 }
 
-export function createKeyRoutes({ channels, store }: KeyRouteOptions): readonly OperatorRoute[] {
+export function createKeyRoutes({ agents, channels, store }: KeyRouteOptions): readonly OperatorRoute[] {
   const listKeys = async (list: (channel: Channel) => Promise<readonly PublishedKey[]> | undefined) => {
     const keyLists = channels.map(async channel => {
       const keys = (await list(channel)) ?? []
@@ -77,10 +89,14 @@ export function createKeyRoutes({ channels, store }: KeyRouteOptions): readonly 
     return (await Promise.all(keyLists)).flat()
   }
   return [
-    handleOperation(keyOperations.list, async () => ({
-      keys: await listKeys(channel => channel.keys?.list()),
-      secrets: (await store.listSecrets()).map(describeSecret),
-    })),
+    handleOperation(keyOperations.list, async ({ query: { agent } }) => {
+      const names = agent === undefined ? listKeyOwners(agents) : [agent]
+      return {
+        keys: await listKeys(channel => channel.keys?.list(names)),
+        secrets: (await store.listSecrets()).map(describeSecret),
+        agents_left_out: agent === undefined ? agents.list().length - names.length : 0,
+      }
+    }),
     handleOperation(keyOperations.rotate, async ({ body: { agent, revoke } }) => {
       const keys = await listKeys(channel => channel.keys?.rotate?.(agent, { isRevoking: revoke }))
       // Secrets belong to the gateway. An agent has none.
@@ -89,6 +105,13 @@ export function createKeyRoutes({ channels, store }: KeyRouteOptions): readonly 
       return { keys, secrets: (await store.listSecrets()).filter(isNewest).map(describeSecret) }
     }),
   ]
+}
+
+function listKeyOwners(agents: KeyRouteOptions['agents']): readonly string[] {
+  return agents
+    .list()
+    .slice(0, maxListedKeyOwners)
+    .map(({ name }) => name)
 }
 
 function isNewest({ purpose }: ListedSecret, index: number, secrets: readonly ListedSecret[]): boolean {

@@ -4,10 +4,14 @@ import { formatTable } from '../../terminal/text.ts'
 import { createOperationView } from '../operation-view.ts'
 import { keyOperations } from './route.ts'
 
-type Keys = OperationAnswer<typeof keyOperations.list>
+type Keys = OperationAnswer<typeof keyOperations.rotate>
 
 export const keyViews = {
-  list: createOperationView(keyOperations.list, formatKeys),
+  list: createOperationView(keyOperations.list, keyPage => {
+    const { agents_left_out: leftOutCount } = keyPage
+    const note = `\n\nThe keys of ${leftOutCount} more agents are not listed; --agent <name> shows those of one.`
+    return `${formatKeys(keyPage)}${leftOutCount > 0 ? note : ''}`
+  }),
   /** Creates new keys for one agent, or for all. With `revoke`, the old ones end at once. */
   rotate: createOperationView(keyOperations.rotate, (rotatedKeys, { revoke }) =>
     formatRotated(rotatedKeys, { isRevoking: revoke === true }),

@@ -1,14 +1,7 @@
 // Declares the commands that list messages, deliveries and refusals, and change deliveries.
-import { InvalidArgumentError } from 'commander'
 import { declareCommand, declareGroup, joinCommands } from '../declare.ts'
+import { parseLimit } from '../parse-limit.ts'
 import { deliveryStates, messageStates } from './states.ts'
-
-/** Parses a limit. @throws InvalidArgumentError */
-function parseLimit(text: string): number {
-  const limit = Number(text)
-  if (Number.isInteger(limit) && limit >= 1 && limit <= 500) return limit
-  throw new InvalidArgumentError('It must be a whole number from 1 to 500.')
-}
 
 const limitOption = { defaultValue: 20, parse: parseLimit }
 

@@ -1,27 +1,14 @@
-// Returns the state of the gateway, its agents and its settings, in the operator's API.
+// Returns the state of the gateway and its settings, in the operator's API.
 import type { Json } from '@postern/message'
-import { operatorSubject, Rejection } from '@postern/message'
+import { operatorSubject } from '@postern/message'
 import type { AgentDirectory, Channel, OperatorStore, RequirementStore } from '@postern/pipeline'
 import { z } from 'zod'
 import type { OperatorRoute } from '../../api/operation.ts'
 import { defineOperation, handleOperation } from '../../api/operation.ts'
-import { withoutSecrets } from '../../why/reason.ts'
+import { listFilters, unknownNameRefusal } from '../../api/page.ts'
 import type { OperatorQuestionStore } from '../questions/operator-questions.ts'
 
 const countsSchema = z.record(z.string(), z.int())
-
-const agentSchema = z.object({
-  name: z.string(),
-  address: z.string().describe('`@name@domain`.'),
-  use: z.string().describe('Kind of the agent: `webhook`, `openai`, a module.'),
-  url: z.string().optional().describe('URL that the gateway calls, without secrets.'),
-  is_default: z.boolean(),
-  is_paused: z.boolean().describe('True while its messages wait for an operator to resume it.'),
-  description: z.string().optional(),
-  page: z.string().describe('Public page of the agent.'),
-  card: z.string().describe('A2A card of the agent.'),
-  tokens: z.array(z.object({ model: z.string(), kind: z.string(), tokens: z.int() })).readonly(),
-})
 
 /** One value of the configuration, as the operator sees it. */
 const listedSettingSchema = z.object({
@@ -31,6 +18,12 @@ const listedSettingSchema = z.object({
 })
 
 export type ListedSetting = Readonly<z.infer<typeof listedSettingSchema>>
+
+/** Values of the configuration, and the number of agents whose values are left out. */
+export interface SettingList {
+  readonly settings: readonly ListedSetting[]
+  readonly agents_left_out: number
+}
 
 export const statusOperations = {
   read: defineOperation({
@@ -54,68 +47,41 @@ export const statusOperations = {
       refusals: z.int(),
     }),
   }),
-  agents: defineOperation({
-    id: 'listAgents',
-    method: 'GET',
-    path: '/agents',
-    summary: 'Lists the agents, with their addresses and the tokens that they have spent since the start.',
-    task: 'list agents',
-    answer: z.object({ agents: z.array(agentSchema).readonly() }),
-  }),
-  pause: defineOperation({
-    id: 'pauseAgent',
-    method: 'POST',
-    path: '/agents/{agent}/{action}',
-    summary: 'Pauses an agent, whose messages then wait, or resumes it.',
-    task: 'pause agent',
-    parameters: z.object({ agent: z.string(), action: z.enum(['pause', 'resume']) }),
-    answer: z.object({ agent: z.string(), is_paused: z.boolean() }),
-    refusals: { no_recipient: 'There is no agent of this name.' },
-  }),
   settings: defineOperation({
     id: 'listSettings',
     method: 'GET',
     path: '/settings',
     summary: 'Lists every value of the configuration with its source; masks secrets.',
     task: 'list settings',
+    query: z.object({
+      agent: listFilters.agent.describe(
+        'Only values of this agent; default: all but those of agents beyond the first 50.',
+      ),
+    }),
     answer: z.object({
       settings: z.array(listedSettingSchema).readonly(),
+      agents_left_out: z.int().describe('Number of agents whose values the answer leaves out; `agent` asks for one.'),
     }),
+    refusals: unknownNameRefusal,
   }),
 }
 
-/** Counts the tokens that agents have spent since the start. */
-interface AgentTokens {
-  list(): readonly { readonly labels: Readonly<Record<string, string>>; readonly tokens: number }[]
-}
-
-/** Pauses and resumes agents, in every gateway of the store. */
-interface AgentPauses {
-  isPaused(agent: string): boolean
-  setPaused(agent: string, isPaused: boolean): Promise<void>
-}
-
 interface StatusRouteOptions {
-  readonly config: {
-    readonly dev: boolean
-    readonly store: string
-    readonly agents: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  }
+  readonly config: { readonly dev: boolean; readonly store: string }
   readonly store: Pick<OperatorStore, 'count'> & Pick<RequirementStore, 'listRequirements'>
-  readonly agents: Pick<AgentDirectory, 'list' | 'find' | 'domain' | 'origin' | 'defaultAgent'>
+  readonly agents: Pick<AgentDirectory, 'list' | 'domain' | 'origin'>
   readonly channels: readonly Pick<Channel, 'descriptor'>[]
   readonly questions: Pick<OperatorQuestionStore, 'list'>
   readonly version: string
-  readonly meter: AgentTokens
-  readonly pauses: AgentPauses
-  settings(): readonly ListedSetting[]
+  /** Lists the values of the configuration, or those of one agent. */
+  settings(agent?: string): SettingList
   readonly now: () => number
 }
 
 const maxListedRequirements = 100
 
 export function createStatusRoutes(options: StatusRouteOptions): readonly OperatorRoute[] {
-  const { config, store, agents, channels, questions, pauses: paused, settings, now } = options
+  const { config, store, agents, channels, questions, settings, now } = options
   const startedAt = now()
   return [
     handleOperation(statusOperations.read, async () => {
@@ -140,38 +106,6 @@ export function createStatusRoutes(options: StatusRouteOptions): readonly Operat
         refusals: counts.refusals,
       }
     }),
-    handleOperation(statusOperations.agents, async () => ({ agents: listAgents(options) })),
-    handleOperation(statusOperations.pause, async ({ parameters: { agent, action } }) => {
-      if (!agents.find(agent)) throw new Rejection('no_recipient', `Cannot ${action} agent: there is no "${agent}"`)
-      await paused.setPaused(agent, action === 'pause')
-      return { agent, is_paused: paused.isPaused(agent) }
-    }),
-    handleOperation(statusOperations.settings, async () => ({ settings: settings() })),
+    handleOperation(statusOperations.settings, async ({ query: { agent } }) => settings(agent)),
   ]
-}
-
-function listAgents({ config, agents, meter, pauses: paused }: StatusRouteOptions) {
-  const { domain, origin, defaultAgent } = agents
-  const spending = meter.list()
-  return agents.list().map(({ name, description }) => {
-    const { use, url, base_url } = config.agents[name] ?? {}
-    const endpoint = url ?? base_url
-    const agentSpending = spending.filter(({ labels }) => labels.agent === name)
-    return {
-      name,
-      address: `@${name}@${domain}`,
-      use: String(use),
-      url: typeof endpoint === 'string' && URL.canParse(endpoint) ? withoutSecrets(endpoint) : undefined,
-      is_default: name === defaultAgent,
-      is_paused: paused.isPaused(name),
-      description,
-      page: `${origin}/agents/${name}`,
-      card: `${origin}/agents/${name}/.well-known/agent-card.json`,
-      tokens: agentSpending.map(({ labels, tokens }) => ({
-        model: labels.model ?? '',
-        kind: labels.kind ?? '',
-        tokens,
-      })),
-    }
-  })
 }

@@ -3,7 +3,7 @@ import { isoTime, parseJsonText } from '@postern/message'
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
 import type { Check } from '../check.ts'
-import { outcomeFor, skip } from '../check.ts'
+import { limitOutcomes, outcomeFor, skip } from '../check.ts'
 import type { DoctorDeps, PendingForget } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import { describeError } from '../describe-error.ts'
@@ -183,7 +183,7 @@ async function checkTools(deps: DoctorDeps): Promise<readonly CheckOutcome[]> {
       : skip(command, `${command} of "${agent}" starts with the gateway, which cannot be opened; see gateway.opens`),
   )
   const hasUrls = listEndpoints(deps.config.agents, 'tools').length > 0
-  return [...programOutcomes, ...(hasUrls ? await checkEndpoints(deps, 'tools') : [])]
+  return [...limitOutcomes(programOutcomes), ...(hasUrls ? await checkEndpoints(deps, 'tools') : [])]
 }
 
 /** Lists the programs without their arguments, which may hold keys. */

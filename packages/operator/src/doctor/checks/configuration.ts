@@ -4,8 +4,9 @@ import { isGuessableSecret } from '@postern/http'
 import type { PublishedKey } from '@postern/pipeline'
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
+import { formatAgentNames } from '../agent-names.ts'
 import type { Check, MachineCheck } from '../check.ts'
-import { outcomeFor, skip, toFailure } from '../check.ts'
+import { limitOutcomes, outcomeFor, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
 import { requireOpened } from '../deps.ts'
 import type { CheckOutcome } from '../report.ts'
@@ -65,7 +66,7 @@ export const configurationChecks: readonly Check[] = [
         'default_agent',
         default_agent === undefined || Object.hasOwn(agents, default_agent)
           ? ok(`${default_agent ?? Object.keys(agents)[0]} answers for the host`)
-          : warning(`there is no agent "${default_agent}"`, `Use one of: ${Object.keys(agents).join(', ')}.`),
+          : warning(`there is no agent "${default_agent}"`, `Use one of: ${formatAgentNames(Object.keys(agents))}.`),
       ),
   },
   {
@@ -123,7 +124,8 @@ function checkAgentSecrets({ config }: DoctorDeps): readonly CheckOutcome[] {
         ]
       : [],
   )
-  return secretOutcomes.length > 0 ? secretOutcomes : [outcomeFor('agents', ok('no agent has a shared secret'))]
+  if (secretOutcomes.length === 0) return [outcomeFor('agents', ok('no agent has a shared secret'))]
+  return limitOutcomes(secretOutcomes)
 }
 
 const dayMs = 86_400_000

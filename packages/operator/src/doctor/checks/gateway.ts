@@ -2,6 +2,7 @@
 import { ConfigError, Unavailable } from '@postern/message'
 import type { Verdict } from '../../checks/verdict.ts'
 import { failure, ok, warning } from '../../checks/verdict.ts'
+import { digestAgentNames, formatAgentNames } from '../agent-names.ts'
 import type { Check, MachineCheck } from '../check.ts'
 import { outcomeFor, skip, toFailure } from '../check.ts'
 import type { DoctorDeps } from '../deps.ts'
@@ -73,18 +74,23 @@ export const gatewayChecks: readonly Check[] = [
 
 /** Compares the running gateway with the configuration file, which may have changed, or belong to another gateway. */
 function judgeConfiguration({ config, expected = {} }: DoctorDeps): Verdict {
-  const { origin = config.origin, agents } = expected
+  const { origin = config.origin } = expected
   if (origin !== config.origin)
     return failure(`the gateway runs with the origin ${config.origin}, and the file has ${origin}`, restartFix)
-  const runningAgents = Object.keys(config.agents).sort().join(', ')
-  const configuredAgents = agents?.toSorted().join(', ') ?? runningAgents
-  if (configuredAgents === runningAgents) return ok('the gateway runs with the origin and the agents of the file')
-  return failure(`the gateway runs with the agents ${runningAgents}, and the file has ${configuredAgents}`, restartFix)
+  const runningNames = Object.keys(config.agents).sort()
+  const { agents, agentsDigest = digestAgentNames(agents ?? runningNames) } = expected
+  if (agentsDigest === digestAgentNames(runningNames))
+    return ok('the gateway runs with the origin and the agents of the file')
+  const configuredNames = agents ? formatAgentNames(agents.toSorted()) : 'others'
+  return failure(
+    `the gateway runs with the agents ${formatAgentNames(runningNames)}, and the file has ${configuredNames}`,
+    restartFix,
+  )
 }
 
 const restartFix = 'Restart the gateway, or ask with the file that it runs with (--config).'
 
-const operatorPath = '/operator/api/keys'
+const operatorPath = '/operator/api/status'
 
 /** Checks that the operator’s API requires its token, and accepts it. */
 async function checkOperatorApi(deps: DoctorDeps): Promise<CheckOutcome> {

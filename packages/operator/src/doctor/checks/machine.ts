@@ -131,7 +131,11 @@ function measureServerOffset(
   // The first byte says version 4 and mode client (RFC 4330 §4).
   request[0] = 0x23
   return new Promise(resolve => {
+    let isFinished = false
     const finish = (offset?: number) => {
+      // A slow look-up of the host fails after the timer, and a socket that is closed twice throws.
+      if (isFinished) return
+      isFinished = true
       clearTimeout(timer)
       socket.close()
       resolve(offset)
