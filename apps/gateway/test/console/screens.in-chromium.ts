@@ -124,6 +124,18 @@ test('the operator pauses and resumes an agent', async () => {
   await expect.poll(() => page.getByRole('link', { name: /paused/ }).count()).toBe(0)
 })
 
+test('the operator searches the agents by name, and the chosen one stays open', async () => {
+  const agentLinks = page.locator('.agent-link b')
+  await expect.poll(() => agentLinks.allTextContents()).toContain('desk')
+  await page.getByRole('textbox', { name: 'Search agents by name' }).fill('ECHO')
+  await expect.poll(() => agentLinks.allTextContents()).toEqual(['echo'])
+  await page.getByRole('heading', { name: 'desk', exact: true }).waitFor()
+  await page.getByRole('textbox', { name: 'Search agents by name' }).fill('nobody')
+  await page.getByText('No agent has this in its name').waitFor()
+  await page.getByRole('textbox', { name: 'Search agents by name' }).fill('')
+  await expect.poll(() => agentLinks.allTextContents()).toContain('desk')
+})
+
 test('the screen lists the production checks with their fixes, and the operator can copy the DNS records', async () => {
   await openedPage.show('go-live')
   await page.getByRole('region', { name: 'Checks' }).waitFor({ timeout: 60_000 })
