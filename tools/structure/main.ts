@@ -7,6 +7,7 @@ import { findChannelValues, findProtocolNames } from './channel-names.ts'
 import { findFragments, findSilentFiles } from './comments.ts'
 import { findDuplicateNames, findStarExports } from './exported-names.ts'
 import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
+import { findIdleOperations } from './idle-operations.ts'
 import layers from './layers.json' with { type: 'json' }
 import { findLongFunctions } from './long-functions.ts'
 import { findImportedPrograms } from './programs.ts'
@@ -37,6 +38,7 @@ const rules: readonly (readonly [string, readonly string[]])[] = [
   ['Programs that others import', findImportedPrograms(files)],
   ['Folders with too many files', findLargeFolders(paths)],
   ['Functions that are too long', findLongFunctions(files)],
+  ['Operations that do not run', findIdleOperations(files)],
   ['Channels that are known by name', findProtocolNames(files)],
   ["Channels of which the operator's side may import types alone", findChannelValues(files)],
   ['Words outside the vocabulary', findPrivateWords(files)],

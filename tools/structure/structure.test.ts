@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { findChannelValues, findProtocolNames } from './channel-names.ts'
 import { findDuplicateNames, findStarExports } from './exported-names.ts'
 import { findCycles, findLargeFolders, findLayerFaults } from './folders.ts'
+import { findIdleOperations } from './idle-operations.ts'
 import { findLongFunctions } from './long-functions.ts'
 import { findImportedPrograms } from './programs.ts'
 import { parseSourceFile } from './source-files.ts'
@@ -183,6 +184,23 @@ test.each([
   ['Merge branch main', 0],
 ])('the check of a commit subject: %s', (subject, count) => {
   expect(findSubjectFaults([subject])).toHaveLength(count)
+})
+
+test.each([
+  ['tables.remove(message)', 1],
+  ['if (isOpen) remove(message)', 1],
+  ['find.get(message)', 1],
+  ['yield* tables.remove(message)', 0],
+  ['const row = yield* find.get(message)', 0],
+  ['find.run(message)', 0],
+  ['tables.lock(message)', 0],
+])('the check of operations that do not run: %s', (statement, count) => {
+  const files = parse({
+    'packages/store/src/a.ts': `return {\n  *remove(message) {\n    yield* find.get(message)\n  },\n  *lock(message) {},\n}\n`,
+    'packages/store/src/b.ts': `return {\n  lock(message) {\n    find.run(message)\n  },\n}\n`,
+    'packages/store/src/c.ts': `function* use(message) {\n  ${statement}\n}\n`,
+  })
+  expect(findIdleOperations(files)).toHaveLength(count)
 })
 
 describe('titles of tests', () => {

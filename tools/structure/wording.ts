@@ -100,11 +100,11 @@ function isChecked({ path }: SourceFile): boolean {
 
 /**
  * Returns true for names that others chose, such as Fedify's option, ActivityPub's double knock and MCP's hint. Agents of tests may be
- * called `desk`, and the store may say `place` in two folders.
+ * called `desk`, and the store may say `place` in one folder.
  */
 function isForeign(name: string, path: string): boolean {
   if (/doubleKnock|firstKnock|openWorldHint/i.test(name) || (name === 'desk' && isTestFile(path))) return true
-  return /^place$/i.test(name) && /^packages\/store\/src\/(?:batching|postgres)\//.test(path)
+  return /^place$/i.test(name) && /^packages\/store\/src\/postgres\//.test(path)
 }
 
 /** Matches the declaration of a variable whose whole name is such a participle. */
@@ -113,7 +113,7 @@ const vagueName = /\b(?:const|let)\s+(found|known|named|whole)\s*[:=]/g
 /** Finds variables whose name says only that something was found or is known, but not what. */
 export function findVagueNames(files: readonly SourceFile[]): readonly string[] {
   return files
-    .filter(file => isChecked(file) && !file.path.startsWith('packages/store/src/batching/'))
+    .filter(isChecked)
     .flatMap(({ path, text }) =>
       [...text.replace(codeOnly, '').matchAll(vagueName)].map(([, name]) => `${path}: ${name} (say what it holds)`),
     )

@@ -32,8 +32,7 @@ import { createResolutionPlan } from './requirements/requirement-table.ts'
 import type { Pruning } from './retention/prune.ts'
 import { createPruner } from './retention/prune.ts'
 import { createSecretRings } from './secret-rings.ts'
-import type { Database } from './sql/sql.ts'
-import { sqlOf } from './sql/sql.ts'
+import type { Sql } from './sql/sql.ts'
 import { createLookupStore } from './store-queries.ts'
 import { createTables } from './tables.ts'
 import { createTaskStore } from './tasks/task-store.ts'
@@ -70,7 +69,7 @@ export interface AssembledStore extends Omit<Store, keyof SecretStore>, GatewayM
 
 /** Dependencies of a store of any engine. */
 interface StoreDeps {
-  readonly db: Database
+  readonly db: Sql
   openWriter(hooks: WriterHooks): Writer
   readonly files: BlobFiles
   readonly notices: NoticeStore
@@ -95,8 +94,7 @@ interface StoreDeps {
 }
 
 export function assembleStore(deps: StoreDeps): AssembledStore {
-  const db = sqlOf(deps.db)
-  const { openWriter, files, notices, now, log, bytes, isSoleWriter } = deps
+  const { db, openWriter, files, notices, now, log, bytes, isSoleWriter } = deps
   const { onDurable, scrub = () => {}, rewrite, release } = deps
   const firstMessages = createFirstMessages()
   const inProcessTurns = createInProcessTurns({ db, now, isSoleWriter })

@@ -17,9 +17,9 @@ export function createSecrets({
   async function storeFirst(name: string, create: () => Promise<string>): Promise<string> {
     if (readsOnly) throw new KeyNotMade()
     const newSecret = await create()
-    return write(() => {
+    return write(function* () {
       insert.run(name, newSecret)
-      return find.get(name)?.value ?? newSecret
+      return (yield* find.get(name))?.value ?? newSecret
     })
   }
 
@@ -30,7 +30,13 @@ export function createSecrets({
   }
 
   return {
-    readOrCreateSecret: async (name, make) => find.get(name)?.value ?? createShared(name, make),
-    hasSecret: async name => find.get(name) !== undefined,
+    async readOrCreateSecret(name, make) {
+      const row = await db.read(() => find.get(name))
+      return row?.value ?? createShared(name, make)
+    },
+    hasSecret: name =>
+      db.read(function* () {
+        return (yield* find.get(name)) !== undefined
+      }),
   }
 }

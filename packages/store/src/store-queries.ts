@@ -32,9 +32,11 @@ export function createLookupStore(
 function createStateLookup(db: Sql): Pick<LookupStore, 'readState'> {
   const find = db.prepare<{ state: string }>('SELECT state FROM agent_states WHERE thread_id = ? AND agent = ?')
   return {
-    async readState(agent, thread) {
-      const row = find.get(thread, agent)
-      return row && parseJson(row.state)
+    readState(agent, thread) {
+      return db.read(function* () {
+        const row = yield* find.get(thread, agent)
+        return row && parseJson(row.state)
+      })
     },
   }
 }

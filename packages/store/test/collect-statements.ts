@@ -5,7 +5,9 @@ import { vi } from 'vitest'
 import { assembleStore } from '../src/assemble.ts'
 import { noBlobFiles } from '../src/files/blob-files.ts'
 import { openSqliteStore } from '../src/index.ts'
-import type { FileDatabase } from '../src/sql/sql.ts'
+import type { FileDatabase } from '../src/sql/file-sql.ts'
+import type { Sql } from '../src/sql/sql.ts'
+import { createSqliteSql } from '../src/sql/sqlite-sql.ts'
 import { openDatabase } from '../src/sqlite/open-database.ts'
 import { createWriter } from '../src/sqlite/write/writer.ts'
 import { createNotices } from '../src/transaction/notice-hub.ts'
@@ -23,21 +25,31 @@ export async function collectStatements(): Promise<readonly string[]> {
 
 /** Collects every query and row change that a store prepares on an engine other than SQLite. */
 export async function collectPortedStatements(): Promise<readonly string[]> {
-  const db = openDatabase(':memory:')
+  const file = openDatabase(':memory:')
   const statements: string[] = []
   const port: FileDatabase = {
     prepare(sql) {
       statements.push(sql)
-      return db.prepare(sql)
+      return file.prepare(sql)
     },
-    exec: sql => db.exec(sql),
+    exec: sql => file.exec(sql),
     get isTransaction() {
-      return db.isTransaction
+      return file.isTransaction
     },
-    close: () => db.close(),
+    close: () => file.close(),
+  }
+  const db = createSqliteSql(port)
+  /** Prepares an insertion as an engine does that cannot report the id of the last row. */
+  function prepareWithReturning(sql: string, id = 'id'): ReturnType<Sql['prepareInsert']> {
+    const insert = db.prepare<{ readonly id: number }>(`${sql} RETURNING ${id} AS id`)
+    return function* (...values) {
+      const row = yield* insert.get(...values)
+      if (!row) throw new Error('nothing was inserted')
+      return row.id
+    }
   }
   const store = assembleStore({
-    db: port,
+    db: { ...db, prepareInsert: prepareWithReturning },
     channels: sketchedChannels,
     handledSecret: 'secret',
     openWriter: hooks => createWriter(port, hooks),

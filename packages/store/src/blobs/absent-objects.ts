@@ -1,6 +1,5 @@
 // Finds files whose bytes are missing in the configured storage, such as after a change of the storage.
 import type { AbsentObjects, ByteStore, ObjectStore } from '@postern/message'
-import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { LocatedObject } from './object-bytes.ts'
 import { formatObjectKey, locationColumns } from './object-bytes.ts'
@@ -28,7 +27,7 @@ export function createAbsentSearch(db: Sql, byteStore: ByteStore | undefined): O
     const storages = new Map<string | null, StorageSummary>()
     let beforeId = Number.MAX_SAFE_INTEGER
     for (let listedCount = 0; listedCount < maxListed; listedCount += pageSize) {
-      const page = await readAfterWait(db, () => listBefore.all(beforeId))
+      const page = await db.read(() => listBefore.all(beforeId))
       for (const object of page) if (object.is_elsewhere === 1) addToSummary(storages, object)
       beforeId = page.at(-1)?.id ?? 0
       if (page.length < pageSize) break

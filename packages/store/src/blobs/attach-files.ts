@@ -4,6 +4,7 @@ import type { LinkedFile, WorkStore } from '@postern/pipeline'
 import { replaceStoredLinks } from '@postern/pipeline'
 import { refuseLostLease } from '../queue/lost-lease.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { EntryTable } from '../threads/entries.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { BlobTable } from './blob-table.ts'
@@ -19,22 +20,22 @@ export function createFileAttacher(
   const findContent = db.prepare<{ content: string }>('SELECT content FROM messages WHERE seq = ?')
 
   /** Stores files with a message. Files to which its content no longer links are skipped, because an edit may have changed it in the meantime. */
-  function attachFiles(message: number, linkedFiles: readonly LinkedFile[]): void {
-    const content = findContent.get(message)?.content
+  function* attachFiles(message: number, linkedFiles: readonly LinkedFile[]): Operation<void> {
+    const content = (yield* findContent.get(message))?.content
     if (content === undefined) return
     const parts = parseJson<readonly Part[]>(content)
     const namedFiles = linkedFiles.filter(({ url }) => content.includes(formatJson(url)))
     if (namedFiles.length === 0) return
     tables.entries.reword(message, formatJson(replaceStoredLinks(parts, namedFiles)))
-    tables.blobs.insertAll(namedFiles, message)
+    yield* tables.blobs.insertAll(namedFiles, message)
   }
 
   return {
     async attachFiles(turn, linkedFiles) {
       const leasedTurns = await files.retainDuring(linkedFiles, () =>
-        write(() => {
-          if (!selectLease.get(turn.message, turn.token)) return 0
-          for (const message of [...(turn.merged ?? []), turn.message]) attachFiles(message, linkedFiles)
+        write(function* () {
+          if (!(yield* selectLease.get(turn.message, turn.token))) return 0
+          for (const message of [...(turn.merged ?? []), turn.message]) yield* attachFiles(message, linkedFiles)
           return 1
         }),
       )

@@ -1,10 +1,12 @@
 // Stores the blobs of messages and answers.
 import { hash, subtle } from 'node:crypto'
 import type { Blob, LookupStore } from '@postern/pipeline'
-import { bytesConflict } from '../batching/conflict-keys.ts'
 import type { BlobFiles } from '../files/blob-files.ts'
+import type { FileSql } from '../sql/file-sql.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { bytesConflict } from '../transaction/conflict-keys.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { LocatedBlob, RawPart } from './raw-part.ts'
 import { decodePart } from './raw-part.ts'
@@ -17,11 +19,11 @@ export interface BlobTable {
    * the sender `storedBy`.
    * @returns the number of bytes beside the raw bytes, including blobs that existed already
    */
-  insertAll(blobs: readonly LocatedBlob[], message: number, storedBy?: string | null): number
+  insertAll(blobs: readonly LocatedBlob[], message: number, storedBy?: string | null): Operation<number>
   /** Releases the blobs of a message, and deletes those that no other message uses. @returns the number of bytes that the message had */
-  release(batch: Batch, message: number): number
+  release(batch: Batch, message: number): Operation<number>
   /** Releases the blobs to which neither the message nor its answer refers any more. `response` is the seq of the answer. */
-  releaseUnnamed(batch: Batch, message: number, response: number): void
+  releaseUnnamed(batch: Batch, message: number, response: number): Operation<void>
 }
 
 export function createBlobTable(db: Sql, { isRetained }: Pick<BlobFiles, 'isRetained'>): BlobTable {
@@ -45,40 +47,56 @@ export function createBlobTable(db: Sql, { isRetained }: Pick<BlobFiles, 'isReta
        UNION ALL SELECT ${digestSql} FROM messages e, json_each(e.content)
          WHERE e.seq IN (?1, ?2) AND ${digestSql} IS NOT NULL) RETURNING digest`,
   )
+  const removeUnused = createUnusedBlobRemoval(db)
+
+  function insertPart({ digest, mime, part }: LocatedBlob, message: number, storedBy: string | null): void {
+    if (part) insertUse.run(message, digest, 0, storedBy, part.encoding, part.start, part.end, mime ?? null)
+  }
+
+  /** Stores the bytes of a file. Returns their number, or 0 if the message had them already. */
+  function* insertSeparately(
+    { digest, mime, bytes }: LocatedBlob,
+    message: number,
+    storedBy: string | null,
+  ): Operation<number> {
+    const isFile = isRetained(digest)
+    insert.run(digest, mime ?? null, isFile ? noBytes : bytes, isFile ? 1 : 0)
+    const changes = yield* insertUse.change(message, digest, bytes.byteLength, storedBy, null, null, null, null)
+    return changes > 0 ? bytes.byteLength : 0
+  }
+
+  return {
+    *insertAll(blobs, message, storedBy = null) {
+      let size = 0
+      for (const blob of blobs) {
+        if (blob.part) insertPart(blob, message, storedBy)
+        else size += yield* insertSeparately(blob, message, storedBy)
+      }
+      return size
+    },
+    *release(batch, message) {
+      const releasedUses = yield* deleteUses.all(message)
+      yield* removeUnused(batch, releasedUses)
+      return releasedUses.reduce((sum, { bytes }) => sum + bytes, 0)
+    },
+    *releaseUnnamed(batch, message, response) {
+      return yield* removeUnused(batch, yield* deleteUnnamedUses.all(message, response))
+    },
+  }
+}
+
+/** Prepares the deletion of those candidates that no message uses any more. */
+function createUnusedBlobRemoval(db: Sql) {
   const remove = db.prepare<{ is_file: number }>(
     `DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1 AND part_encoding IS NULL)
      RETURNING is_file`,
   )
-  type InsertBlob = (blob: LocatedBlob, message: number, storedBy: string | null) => number
-
-  const insertPart: InsertBlob = ({ digest, mime, part }, message, storedBy) => {
-    if (part) insertUse.run(message, digest, 0, storedBy, part.encoding, part.start, part.end, mime ?? null)
-    return 0
-  }
-
-  const insertSeparately: InsertBlob = ({ digest, mime, bytes }, message, storedBy) => {
-    const isFile = isRetained(digest)
-    insert.run(digest, mime ?? null, isFile ? noBytes : bytes, isFile ? 1 : 0)
-    const insertedUse = insertUse.run(message, digest, bytes.byteLength, storedBy, null, null, null, null)
-    return insertedUse.changes > 0 ? bytes.byteLength : 0
-  }
-
-  function removeUnused(batch: Batch, candidates: readonly { readonly digest: string }[]): void {
+  return function* (batch: Batch, candidates: readonly { readonly digest: string }[]): Operation<void> {
     for (const { digest } of candidates) {
       // Another transaction may be storing a message with the same bytes.
-      batch.reserve(bytesConflict(digest))
-      if (remove.get(digest)?.is_file === 1) batch.droppedFiles.push(digest)
+      yield* batch.reserve(bytesConflict(digest))
+      if ((yield* remove.get(digest))?.is_file === 1) batch.droppedFiles.push(digest)
     }
-  }
-  return {
-    insertAll: (blobs, message, storedBy = null) =>
-      blobs.reduce((size, blob) => size + (blob.part ? insertPart : insertSeparately)(blob, message, storedBy), 0),
-    release(batch, message) {
-      const releasedUses = deleteUses.all(message)
-      removeUnused(batch, releasedUses)
-      return releasedUses.reduce((sum, { bytes }) => sum + bytes, 0)
-    },
-    releaseUnnamed: (batch, message, response) => removeUnused(batch, deleteUnnamedUses.all(message, response)),
   }
 }
 
@@ -89,7 +107,7 @@ export function createBlobLookup({ db, files }: Pick<StoreContext, 'db' | 'files
   const findPart = createPartLookup(db, files)
   return {
     async findBlob(digest) {
-      const row = find.get(digest)
+      const row = await db.read(() => find.get(digest))
       if (!row) return findPart(digest)
       const bytes = row.is_file ? await files.read(digest) : row.bytes
       return { digest, mime: row.mime ?? undefined, bytes }
@@ -116,7 +134,7 @@ function createPartLookup(db: Sql, files: Pick<BlobFiles, 'readRange'>): LookupS
      WHERE u.digest = ? AND u.part_encoding IS NOT NULL LIMIT 1`,
   )
   return async digest => {
-    const row = find.get(digest)
+    const row = await db.read(() => find.get(digest))
     if (!row) return undefined
     const { encoding, start, end, mime, encoded_bytes: encodedBytes, file } = row
     const bytes = decodePart(file === null ? encodedBytes : await files.readRange(file, start, end), encoding)
@@ -130,7 +148,7 @@ export function listSeparateBlobs(blobs: readonly LocatedBlob[]): readonly Blob[
 }
 
 /** Creates a function that returns true if a row refers to the file with a digest. */
-export function createFileReferenceCheck(db: Sql): (digest: string) => boolean {
+export function createFileReferenceCheck(db: FileSql): (digest: string) => boolean {
   const find = db.prepare('SELECT 1 FROM blobs WHERE digest = ? AND is_file = 1')
   return digest => find.get(digest) !== undefined
 }

@@ -2,7 +2,8 @@
 import { hash } from 'node:crypto'
 import type { ByteStore, ObjectStore, StoredObject, UnreachableObject } from '@postern/message'
 import { minObjectBytes, Rejection, Unavailable } from '@postern/message'
-import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Operation } from '../sql/operation.ts'
+import { runTogether } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createAbsentSearch } from './absent-objects.ts'
@@ -27,57 +28,28 @@ const columns = 'bucket, path, owner, mime, size, digest, created_at'
  * Creates the store of objects, whose bytes are in the database or in `byteStore`. Bytes in `byteStore` are written before their row and deleted
  * before their row. So an interrupted removal still has its rows and can be repeated.
  */
-export function createObjectStore({ db, write, now, scrub, log }: StoreContext, byteStore?: ByteStore): ObjectStore {
+export function createObjectStore(context: StoreContext, byteStore?: ByteStore): ObjectStore {
+  const { db, write, scrub, log } = context
   const table = createObjectTable(db)
   const removeBytes = createByteRemoval(byteStore)
   const removeOwned = createOwnedRemoval({ write, db, scrub }, { table, removeBytes })
   return {
-    async putObject({ bucket, path, owner, mime, bytes }, maxOwnerBytes = Number.POSITIVE_INFINITY) {
-      const object = {
-        bucket,
-        path,
-        owner,
-        mime,
-        size: bytes.byteLength,
-        digest: hash('sha256', bytes),
-        createdAt: now(),
-      }
-      const createNameTakenError = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
-      const checkQuota = () => {
-        const usedBytes = Number.isFinite(maxOwnerBytes) ? table.sumBytes(owner) : 0
-        if (usedBytes + Math.max(object.size, minObjectBytes) <= maxOwnerBytes) return
-        throw new Rejection(
-          'too_large',
-          `Cannot store object: with it there would be more than ${maxOwnerBytes} bytes of yours`,
-        )
-      }
-      if (table.find(bucket, path)) throw createNameTakenError()
-      checkQuota()
-      // The bytes come first, because a row without them would promise a file that does not exist.
-      await byteStore?.write(formatObjectKey(object), bytes, mime)
-      const insertWithinQuota = () => {
-        checkQuota()
-        return table.insert(object, byteStore ? { bytes: null, storage: byteStore.name } : { bytes, storage: null })
-      }
-      const isInserted = await write(insertWithinQuota).catch(async error => {
-        await byteStore?.remove(formatObjectKey(object))
-        throw error
-      })
-      if (!isInserted) throw createNameTakenError()
-      return object
-    },
-    findObject: async (bucket, path) => table.find(bucket, path),
-    findObjectByDigest: async (owner, digest, name = '') => table.findByDigest(owner, digest, name),
+    putObject: createObjectInsertion(context, table, byteStore),
+    findObject: (bucket, path) => db.read(() => table.find(bucket, path)),
+    findObjectByDigest: (owner, digest, name = '') => db.read(() => table.findByDigest(owner, digest, name)),
     async readObject(object) {
       // Bytes in `byteStore` without a row belong to nobody any more.
-      if (table.find(object.bucket, object.path) === undefined) return undefined
-      const bytes = table.readBytes(object) ?? (await byteStore?.read(formatObjectKey(object)))
+      const [row, storedBytes] = await db.read(() =>
+        runTogether([() => table.find(object.bucket, object.path), () => table.readBytes(object)]),
+      )
+      if (row === undefined) return undefined
+      const bytes = storedBytes ?? (await byteStore?.read(formatObjectKey(object)))
       if (!bytes)
         log.warn({ bucket: object.bucket, path: object.path, fix: absentFix }, 'a file is not in the storage of today')
       return bytes
     },
     async removeObject(owner, object) {
-      const locatedObject = table.findLocation(owner, object)
+      const locatedObject = await db.read(() => table.findLocation(owner, object))
       if (!locatedObject) return false
       if (!(await removeBytes(locatedObject)))
         throw new Unavailable('Cannot delete file: it is in a storage that the gateway does not use any more')
@@ -85,6 +57,53 @@ export function createObjectStore({ db, write, now, scrub, log }: StoreContext, 
     },
     removeObjects: (owner, { leavesBytes = false } = {}) => removeOwned(owner, { leavesBytes }),
     findAbsentObjects: createAbsentSearch(db, byteStore),
+  }
+}
+
+/** Creates the insertion of an object within the quota of its owner. */
+function createObjectInsertion(
+  { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
+  table: ReturnType<typeof createObjectTable>,
+  byteStore: ByteStore | undefined,
+): ObjectStore['putObject'] {
+  return async ({ bucket, path, owner, mime, bytes }, maxOwnerBytes = Number.POSITIVE_INFINITY) => {
+    const object = {
+      bucket,
+      path,
+      owner,
+      mime,
+      size: bytes.byteLength,
+      digest: hash('sha256', bytes),
+      createdAt: now(),
+    }
+    const createNameTakenError = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
+    function* checkQuota() {
+      const usedBytes = Number.isFinite(maxOwnerBytes) ? yield* table.sumBytes(owner) : 0
+      if (usedBytes + Math.max(object.size, minObjectBytes) <= maxOwnerBytes) return
+      throw new Rejection(
+        'too_large',
+        `Cannot store object: with it there would be more than ${maxOwnerBytes} bytes of yours`,
+      )
+    }
+    await db.read(function* () {
+      if (yield* table.find(bucket, path)) throw createNameTakenError()
+      yield* checkQuota()
+    })
+    // The bytes come first, because a row without them would promise a file that does not exist.
+    await byteStore?.write(formatObjectKey(object), bytes, mime)
+    function* insertWithinQuota() {
+      yield* checkQuota()
+      return yield* table.insert(
+        object,
+        byteStore ? { bytes: null, storage: byteStore.name } : { bytes, storage: null },
+      )
+    }
+    const isInserted = await write(insertWithinQuota).catch(async error => {
+      await byteStore?.remove(formatObjectKey(object))
+      throw error
+    })
+    if (!isInserted) throw createNameTakenError()
+    return object
   }
 }
 
@@ -102,7 +121,7 @@ function createOwnedRemoval(
     const unreachable: UnreachableObject[] = []
     let removedCount = 0
     for (let position: ObjectPosition = { digest: '', id: 0 }; ; ) {
-      const objects = await readAfterWait(db, () => table.listOwned(owner, position))
+      const objects = await db.read(() => table.listOwned(owner, position))
       if (objects.length === 0) return { removed: removedCount, unreachable }
       position = objects.at(-1) ?? position
       const removedObjects: LocatedObject[] = []
@@ -110,8 +129,8 @@ function createOwnedRemoval(
         if ((await removeBytes(object)) || leavesBytes) removedObjects.push(object)
         else unreachable.push(describeUnreachable(owner, object))
       }
-      await write(() => {
-        for (const object of removedObjects) table.removeOne(owner, object)
+      await write(function* () {
+        for (const object of removedObjects) yield* table.removeOne(owner, object)
       })
       removedCount += removedObjects.length
       scrub()
@@ -149,24 +168,30 @@ function createObjectTable(db: Sql) {
     return { ...object, createdAt }
   }
   return {
-    insert(
+    *insert(
       { bucket, path, owner, mime, size, digest, createdAt }: StoredObject,
       { bytes, storage }: { readonly bytes: Uint8Array | null; readonly storage: string | null },
-    ): boolean {
-      return insert.run(bucket, path, owner, mime, size, digest, createdAt, bytes, storage).changes > 0
+    ): Operation<boolean> {
+      return (yield* insert.change(bucket, path, owner, mime, size, digest, createdAt, bytes, storage)) > 0
     },
     findLocation: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
       findLocation.get(owner, bucket, path),
-    find: (bucket: string, path: string) => toStoredObject(find.get(bucket, path)),
-    findByDigest(owner: string, digest: string, name: string) {
-      const rows = findByDigest.all(owner, digest, maxCopies)
+    *find(bucket: string, path: string) {
+      return toStoredObject(yield* find.get(bucket, path))
+    },
+    *findByDigest(owner: string, digest: string, name: string) {
+      const rows = yield* findByDigest.all(owner, digest, maxCopies)
       return toStoredObject(rows.find(({ path }) => `/${path}`.endsWith(`/${name}`)) ?? rows[0])
     },
-    readBytes: ({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
-      readBytes.get(bucket, path)?.bytes ?? undefined,
-    removeOne: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): boolean =>
-      removeOne.run(owner, bucket, path).changes > 0,
-    sumBytes: (owner: string): number => sumSizes.get(owner)?.bytes ?? 0,
+    *readBytes({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) {
+      return (yield* readBytes.get(bucket, path))?.bytes ?? undefined
+    },
+    *removeOne(owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): Operation<boolean> {
+      return (yield* removeOne.change(owner, bucket, path)) > 0
+    },
+    *sumBytes(owner: string): Operation<number> {
+      return (yield* sumSizes.get(owner))?.bytes ?? 0
+    },
     listOwned: (owner: string, { digest, id }: ObjectPosition) => listOf.all(owner, digest, id),
   }
 }

@@ -23,19 +23,21 @@ export function createAuthoredFinder(db: Sql): WithdrawalStore['findAuthored'] {
      FROM messages m JOIN threads t ON t.id = m.thread_id
      WHERE m.forgotten_at IS NULL AND m.principal = ? AND m.object = ? AND m.channel IN (?) LIMIT 1000`,
   )
-  return async (via, { author, object }) =>
-    find.all(author, object, via).map(
-      ({ number, id, agent, kind, key, scope, target, kept }): AuthoredMessage => ({
-        author,
-        object,
-        agent,
-        message: number,
-        id,
-        kind: kind ?? 'message',
-        thread_source: key,
-        scope,
-        target: parseJson(target),
-        isKept: kept === 1,
-      }),
-    )
+  return (via, { author, object }) =>
+    db.read(function* () {
+      return (yield* find.all(author, object, via)).map(
+        ({ number, id, agent, kind, key, scope, target, kept }): AuthoredMessage => ({
+          author,
+          object,
+          agent,
+          message: number,
+          id,
+          kind: kind ?? 'message',
+          thread_source: key,
+          scope,
+          target: parseJson(target),
+          isKept: kept === 1,
+        }),
+      )
+    })
 }

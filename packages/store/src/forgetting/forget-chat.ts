@@ -3,11 +3,11 @@ import type { ByteStore } from '@postern/message'
 import type { LocatedObject } from '../blobs/object-bytes.ts'
 import { createByteRemoval, locationColumns } from '../blobs/object-bytes.ts'
 import { maxRemovals } from '../messages/row-removal.ts'
-import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Operation } from '../sql/operation.ts'
+import { flatMapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
 import { createOwnThreadRemoval } from '../threads/own-thread-removal.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
@@ -55,30 +55,32 @@ export function createChatForgetter(
   const deleteThread = createOwnThreadRemoval(db)
 
   /** Finds the next messages to delete. Returns undefined if the chat has no thread any more. */
-  function findSlice({ owner, agent, key }: ChatName): Slice | undefined {
-    const thread = findThread.get(key, agent, owner)?.thread_id
+  function* findSlice({ owner, agent, key }: ChatName): Operation<Slice | undefined> {
+    const thread = (yield* findThread.get(key, agent, owner))?.thread_id
     if (thread === undefined) return undefined
-    const messages = listMessages.all(thread, maxRemovals).map(({ seq }) => seq)
-    return { thread, messages: new Set(messages), files: files.listUnsharedFiles(owner, messages) }
+    const messages = (yield* listMessages.all(thread, maxRemovals)).map(({ seq }) => seq)
+    return { thread, messages: new Set(messages), files: yield* files.listUnsharedFiles(owner, messages) }
   }
 
   /** Removes a slice. It reads the thread's number again, because another thread may have got that number in the meantime. */
   function removeSlice({ owner, agent, key }: ChatName, { thread, messages, files: locations }: Slice): Promise<void> {
-    return write(batch => {
+    return write(function* (batch) {
       files.remove(owner, locations)
-      if (findThread.get(key, agent, owner)?.thread_id !== thread) return
-      const forgottenMessages = listMessages.all(thread, 2 * maxRemovals).filter(({ seq }) => messages.has(seq))
-      runParts(batch, forgottenMessages, (part, { seq }) => removeMessage(part, seq, now()))
-      if (listMessages.all(thread, 1).length > 0) return
-      runParts(batch, listEntries.all(thread), (_, { seq }) => deleteEntry(seq))
-      deleteThread(thread, owner)
+      if ((yield* findThread.get(key, agent, owner))?.thread_id !== thread) return
+      const forgottenMessages = (yield* listMessages.all(thread, 2 * maxRemovals)).filter(({ seq }) =>
+        messages.has(seq),
+      )
+      for (const { seq } of forgottenMessages) yield* removeMessage(batch, seq, now())
+      if ((yield* listMessages.all(thread, 1)).length > 0) return
+      for (const { seq } of yield* listEntries.all(thread)) yield* deleteEntry(seq)
+      yield* deleteThread(thread, owner)
     })
   }
 
   return {
     async forgetChat(chat) {
       for (let hasRemoved = false; ; hasRemoved = true) {
-        const slice = await readAfterWait(db, () => findSlice(chat))
+        const slice = await db.read(() => findSlice(chat))
         if (!slice) return hasRemoved
         // The bytes are deleted before their rows, so that a repeated call finds them after an interruption. An unreachable file keeps its row.
         const files: LocatedObject[] = []
@@ -91,7 +93,7 @@ export function createChatForgetter(
 
 interface ChatFiles {
   /** Lists the files of these messages to which no other task of the owner refers. */
-  listUnsharedFiles(owner: string, messages: readonly number[]): readonly LocatedObject[]
+  listUnsharedFiles(owner: string, messages: readonly number[]): Operation<readonly LocatedObject[]>
   remove(owner: string, locations: readonly LocatedObject[]): void
 }
 
@@ -104,9 +106,13 @@ function createChatFiles(db: Sql): ChatFiles {
   )
   const remove = db.prepare('DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
   return {
-    listUnsharedFiles(owner, messages) {
-      const digests = new Set(messages.flatMap(message => listDigests.all(message).map(({ digest }) => digest)))
-      return [...digests].flatMap(digest => list.all(owner, digest, JSON.stringify(messages)))
+    *listUnsharedFiles(owner, messages) {
+      const digests = new Set(
+        yield* flatMapInOrder(messages, function* (message) {
+          return (yield* listDigests.all(message)).map(({ digest }) => digest)
+        }),
+      )
+      return yield* flatMapInOrder([...digests], digest => list.all(owner, digest, JSON.stringify(messages)))
     },
     remove(owner, locations) {
       for (const { bucket, path } of locations) remove.run(owner, bucket, path)

@@ -3,16 +3,16 @@ import type { BlobTable } from '../blobs/blob-table.ts'
 import type { NoteTable } from '../messages/notes.ts'
 import type { DeliveryTable, OpenDelivery } from '../queue/deliveries/delivery-table.ts'
 import type { TurnTable } from '../queue/turns/turn-table.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { EntryTable } from '../threads/entries.ts'
 import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 
 /**
  * Deletes the content of a message, cancels its turn and ends its deliveries. The ids of the message, the address of its sender and its position
  * stay, unless the caller removes its rows afterwards.
  */
-export type ForgetMessage = (batch: Batch, message: number, now: number, options?: ForgetOptions) => void
+export type ForgetMessage = (batch: Batch, message: number, now: number, options?: ForgetOptions) => Operation<void>
 
 interface ForgetOptions {
   /** True if the caller removes the rows of the message and of its deliveries afterwards. */
@@ -45,25 +45,24 @@ export function createForget(db: Sql, { entries, notes, blobs, turns, deliveries
   const endBroadcasts = db.prepare(
     'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
   )
-  return (batch, message, now, { isRemoved } = { isRemoved: false }) => {
+  return function* (batch, message, now, { isRemoved } = { isRemoved: false }) {
     const finishDelivery = isRemoved ? deliveries.end : deliveries.giveUp
     // The message may have got new rows since it was forgotten, such as deliveries of changes that the agent made to its answer.
     erase.run(message, now)
     entries.erase(message)
-    notes.remove(batch, message)
-    blobs.release(batch, message)
+    yield* notes.remove(batch, message)
+    yield* blobs.release(batch, message)
     // Errors of failed attempts may quote the content.
     eraseTraces.run(message)
     endBroadcasts.run(now, message)
-    runParts(batch, listOpenDeliveries.all(message, isRemoved ? 1 : 0), (part, openDelivery) =>
-      finishDelivery(
-        part,
+    for (const openDelivery of yield* listOpenDeliveries.all(message, isRemoved ? 1 : 0))
+      yield* finishDelivery(
+        batch,
         openDelivery,
         { reason: 'taken_back', error: 'what it answers was taken back by its author' },
         now,
-      ),
-    )
+      )
     // The turn is cancelled last, because this queues the withdrawals of its partial answers after the other deliveries.
-    turns.cancelMessageTurn(batch, message, now, isRemoved ? 'removed' : 'deleted')
+    yield* turns.cancelMessageTurn(batch, message, now, isRemoved ? 'removed' : 'deleted')
   }
 }

@@ -3,10 +3,9 @@ import { rememberedDecisionKind } from '@postern/pipeline'
 import { createKeyedDigests } from '../digests/keyed-digest.ts'
 import { maxRemovals } from '../messages/row-removal.ts'
 import { createClaimRemoval } from '../peers/claims.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
-import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
@@ -58,25 +57,25 @@ function prepareOwnerForgetting(
   const deleteThreads = createThreadListRemoval(db)
 
   function removeSlice(owner: string): Promise<number> {
-    return write(batch => {
-      const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
-      const messages = listMessages.all(threads, owner, maxRemovals)
-      runParts(batch, messages, (part, { number }) => removeMessage(part, number, now()))
+    return write(function* (batch) {
+      const threads = JSON.stringify((yield* listThreads.all(owner)).map(({ id }) => id))
+      const messages = yield* listMessages.all(threads, owner, maxRemovals)
+      for (const { number } of messages) yield* removeMessage(batch, number, now())
       const keys = [...new Set(messages.map(({ person }) => person))]
       deleteRecords.run(withDigests(keys))
-      removeClaims(keys.map(key => key.slice(key.indexOf(' ') + 1)))
+      yield* removeClaims(keys.map(key => key.slice(key.indexOf(' ') + 1)))
       return messages.length
     })
   }
 
   /** Removes the tasks and threads of an owner. Returns undefined if a new message has arrived, which must be deleted first. */
   function removeTasks(owner: string): Promise<number | undefined> {
-    return write(batch => {
-      const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
-      if (listMessages.all(threads, owner, 1).length > 0) return undefined
-      const removedCount = deleteTasks(batch, owner)
-      deleteThreads(batch, threads)
-      removeClaims([owner])
+    return write(function* () {
+      const threads = JSON.stringify((yield* listThreads.all(owner)).map(({ id }) => id))
+      if ((yield* listMessages.all(threads, owner, 1)).length > 0) return undefined
+      const removedCount = yield* deleteTasks(owner)
+      yield* deleteThreads(threads)
+      yield* removeClaims([owner])
       deleteRememberedDecisions.run(withDigests(listSubjects(owner)))
       return removedCount
     })
@@ -84,7 +83,7 @@ function prepareOwnerForgetting(
 
   return async owner => {
     // The deletion of messages also deletes their tasks, so the count comes first.
-    const taskCount = countTasks.get(owner)?.count ?? 0
+    const taskCount = (await db.read(() => countTasks.get(owner)))?.count ?? 0
     for (;;) {
       while ((await removeSlice(owner)) > 0);
       const removedTasks = await removeTasks(owner)
@@ -102,10 +101,7 @@ function listSubjects(owner: string): readonly string[] {
 }
 
 /** Prepares the deletion of the remaining tasks of an owner, whose messages are deleted already. It returns their number. */
-function createTaskRemoval(
-  db: Sql,
-  { tasks }: Pick<RemoveMessageDeps, 'tasks'>,
-): (batch: Batch, owner: string) => number {
+function createTaskRemoval(db: Sql, { tasks }: Pick<RemoveMessageDeps, 'tasks'>): (owner: string) => Operation<number> {
   const listTasks = db.prepare<{ id: number }>('SELECT id FROM tasks WHERE owner = ?')
   const listEntries = db.prepare<{ seq: number }>('SELECT seq FROM messages WHERE task_id = ?')
   const deleteEntry = createEntryRemoval(db)
@@ -113,26 +109,26 @@ function createTaskRemoval(
     'UPDATE messages SET task_id = NULL WHERE task_id = ?',
     'DELETE FROM push_subscriptions WHERE task_id = ?',
   ].map(sql => db.prepare(sql))
-  return (batch, owner) => {
-    const ownTasks = listTasks.all(owner)
-    runParts(batch, ownTasks, (part, { id }) => {
-      runParts(part, listEntries.all(id), (_, { seq }) => deleteEntry(seq))
+  return function* (owner) {
+    const ownTasks = yield* listTasks.all(owner)
+    for (const { id } of ownTasks) {
+      for (const { seq } of yield* listEntries.all(id)) yield* deleteEntry(seq)
       for (const deletion of deletions) deletion.run(id)
-      tasks.remove(id)
-    })
+      yield* tasks.remove(id)
+    }
     return ownTasks.length
   }
 }
 
-function createThreadListRemoval(db: Sql): (batch: Batch, threads: string) => void {
+function createThreadListRemoval(db: Sql): (threads: string) => Operation<void> {
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const listEntries = db.prepare<{ seq: number }>(
     `SELECT seq FROM messages WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
   )
   const deleteEntry = createEntryRemoval(db)
   const rows = createThreadRowRemoval(db)
-  return (batch, threads) => {
-    runParts(batch, listEntries.all(threads), (_, { seq }) => deleteEntry(seq))
+  return function* (threads) {
+    for (const { seq } of yield* listEntries.all(threads)) yield* deleteEntry(seq)
     rows.deleteMemory(threads)
     rows.deleteThreads(threads)
   }

@@ -3,6 +3,7 @@ import type { BlobTable } from '../blobs/blob-table.ts'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { TaskTable } from '../tasks/task-table.ts'
 import { createTaskByteTracker } from '../tasks/task-table.ts'
@@ -10,7 +11,7 @@ import type { Batch } from '../transaction/batch.ts'
 import type { ForgetMessage } from './forget-message.ts'
 
 /** Deletes a message with its answer and everything that it caused, and aborts its running turn. @returns the thread of the message, if the message exists */
-export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
+export type RemoveMessage = (batch: Batch, message: number, now: number) => Operation<number | undefined>
 
 export interface RemoveMessageDeps {
   readonly channels: ChannelFacts
@@ -37,40 +38,40 @@ export function createRemoveMessage(
   const deleteRows = createRowRemoval(db, { blobs, handledKeys })
   const deleteEmptyTask = createEmptyTaskRemoval(db, tasks)
   const addShareChange = createTaskByteTracker(db)
-  function removeOne(batch: Batch, message: number, removedMessage: RemovedMessage, now: number): void {
+  function* removeOne(batch: Batch, message: number, removedMessage: RemovedMessage, now: number): Operation<void> {
     // Forgetting ends the turn and the deliveries of the message, so that the next turns and deliveries of its thread follow.
-    forget(batch, message, now, { isRemoved: true })
+    yield* forget(batch, message, now, { isRemoved: true })
     unlist.run(message)
     const { id, object, agent, channel, principal, scope } = removedMessage
-    const { responses } = deleteRows(batch, message, now)
+    const { responses } = yield* deleteRows(batch, message, now)
     for (const name of [id, object, ...responses.map(response => response.id)]) {
       if (name !== null) deleteName.run(name, agent, channel, scope)
     }
     // The names of a message from a chat are stored in the scope of its principal.
     if (principal !== null) for (const chat of channels.chats) deleteName.run(id, agent, chat, principal)
-    if (removedMessage.task_id !== null) deleteEmptyTask(removedMessage.task_id)
+    if (removedMessage.task_id !== null) yield* deleteEmptyTask(removedMessage.task_id)
   }
-  return (batch, message, now) => {
-    const removedMessage = find.get(message)
-    if (removedMessage) addShareChange(batch, message, () => removeOne(batch, message, removedMessage, now))
+  return function* (batch, message, now) {
+    const removedMessage = yield* find.get(message)
+    if (removedMessage) yield* addShareChange(batch, message, () => removeOne(batch, message, removedMessage, now))
     return removedMessage?.thread_id
   }
 }
 
 /** Prepares the correction of a task after a deletion. A task whose last answer was deleted loses its reference to it, and a task without messages is deleted. */
-function createEmptyTaskRemoval(db: Sql, tasks: TaskTable): (task: number) => void {
+function createEmptyTaskRemoval(db: Sql, tasks: TaskTable): (task: number) => Operation<void> {
   const clearResponse = db.prepare(
     "UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM messages WHERE seq = response_seq AND kind = 'response')",
   )
   const selectRemaining = db.prepare("SELECT 1 FROM messages WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
   const clearTask = db.prepare('UPDATE messages SET task_id = NULL WHERE task_id = ?')
   const deleteSubscriptions = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
-  return task => {
+  return function* (task) {
     clearResponse.run(task)
-    if (selectRemaining.get(task)) return
+    if (yield* selectRemaining.get(task)) return
     clearTask.run(task)
     deleteSubscriptions.run(task)
-    tasks.remove(task)
+    yield* tasks.remove(task)
   }
 }
 

@@ -7,10 +7,10 @@ import type { WithdrawalTable } from '../peers/withdrawals.ts'
 import type { PeerBlockingDeps } from '../queue/deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../queue/deliveries/peer-blocking.ts'
 import type { RecordedFetchTable } from '../replay/recorded-fetches.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createBackgroundForgetter } from '../threads/background.ts'
 import type { EntryTable } from '../threads/entries.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createAuthoredFinder } from './authored-messages.ts'
 import type { ForgetMessage } from './forget-message.ts'
@@ -18,7 +18,10 @@ import type { ForgetMessage } from './forget-message.ts'
 /** A withdrawal that concerns messages, and not only relations. */
 type MessageWithdrawal = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
 
-type ListMessages = (withdrawal: MessageWithdrawal, via: ChannelName) => readonly { readonly number: number }[]
+type ListMessages = (
+  withdrawal: MessageWithdrawal,
+  via: ChannelName,
+) => Operation<readonly { readonly number: number }[]>
 
 interface WithdrawalDeps extends PeerBlockingDeps {
   readonly withdrawals: WithdrawalTable
@@ -35,15 +38,15 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
   const peerBlocking = createPeerBlocking(db, tables)
 
   const recordWithdrawal = (via: ChannelName, withdrawal: Withdrawal) =>
-    write(batch => {
+    write(function* (batch) {
       if (withdrawal.kind === 'forget') {
         tables.lookups.forgetObject(withdrawal)
-        return tables.withdrawals.remember(via, withdrawal, now())
+        return yield* tables.withdrawals.remember(via, withdrawal, now())
       }
       if (withdrawal.kind === 'end_relations') return tables.relations.deleteRelations(via, withdrawal.peer)
       tables.relations.forgetPeer(via, withdrawal.peer)
-      tables.lookups.forget([withdrawal.peer])
-      peerBlocking.stopDeliveries(
+      yield* tables.lookups.forget([withdrawal.peer])
+      yield* peerBlocking.stopDeliveries(
         batch,
         { via, peer: withdrawal.peer },
         { reason: 'blocked', error: 'the recipient is gone' },
@@ -52,10 +55,10 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
     })
 
   const forgetSlice = (via: ChannelName, withdrawal: MessageWithdrawal) =>
-    write(batch => {
-      const messages = listNextMessages(withdrawal, via)
-      runParts(batch, messages, (part, { number }) => tables.forget(part, number, now()))
-      return Math.max(messages.length, forgetBackground(batch, withdrawal, via))
+    write(function* (batch) {
+      const messages = yield* listNextMessages(withdrawal, via)
+      for (const { number } of messages) yield* tables.forget(batch, number, now())
+      return Math.max(messages.length, yield* forgetBackground(withdrawal, via))
     })
 
   return {

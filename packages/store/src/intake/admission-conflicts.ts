@@ -1,8 +1,8 @@
 // Lists the conflict keys of an admission.
 import type { Intake, RelationEffect } from '@postern/pipeline'
-import { bytesConflict, relationConflict, taskConflict } from '../batching/conflict-keys.ts'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { nameScopeOf, viaOf } from '../threads/threads.ts'
+import { bytesConflict, relationConflict, taskConflict } from '../transaction/conflict-keys.ts'
 
 /**
  * Lists the conflict keys of an ordinary message, without its thread, which is not known yet. Returns undefined for a message that may change

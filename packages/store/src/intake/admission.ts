@@ -8,12 +8,10 @@ import type {
   RelationStore,
   TaskKey,
 } from '@postern/pipeline'
-import { threadConflict } from '../batching/conflict-keys.ts'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import { digestBlob, listSeparateBlobs } from '../blobs/blob-table.ts'
 import { locateInRaw } from '../blobs/raw-part.ts'
 import type { ForgetMessage } from '../forgetting/forget-message.ts'
-import { addFirstMessage } from '../messages/first-messages.ts'
 import { createMessageInserter } from '../messages/insert-message.ts'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { addFlag, countRowBytes, draftMessage } from '../messages/message-draft.ts'
@@ -25,23 +23,20 @@ import type { ProofKeyTable } from '../peers/proof-keys.ts'
 import type { RelationTable } from '../peers/relations.ts'
 import type { WithdrawalTable } from '../peers/withdrawals.ts'
 import type { DeliveryCause } from '../queue/deliveries/new-delivery.ts'
-import type { QueuedTurn } from '../queue/turns/enqueue-turn.ts'
-import type { InProcessTurns, TurnSlot } from '../queue/turns/in-process-turns.ts'
 import type { RequirementTable } from '../requirements/requirement-table.ts'
-import { readBatch } from '../sql/engine-defaults.ts'
+import type { Operation } from '../sql/operation.ts'
+import { runTogether } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
-import type { TaskTable } from '../tasks/task-table.ts'
-import type { WatchTable } from '../tasks/watches.ts'
 import type { EntryTable, StoredEntryScope } from '../threads/entries.ts'
 import type { AssignedThread, ThreadTable } from '../threads/threads.ts'
 import { nameScopeOf, viaOf } from '../threads/threads.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { threadConflict } from '../transaction/conflict-keys.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { addTaskBytes, addToTotal } from '../transaction/totals.ts'
 import type { EndedRelation } from './admission-conflicts.ts'
 import { listAdmissionConflicts } from './admission-conflicts.ts'
-import { digestAuthorship } from './authorship-digest.ts'
 import type { BudgetTable } from './budgets.ts'
 import { createDuplicateFinder } from './duplicates.ts'
 import type { EditableMessage, EditTable } from './edits.ts'
@@ -53,21 +48,19 @@ import { countStoppedMessage } from './stopped-totals.ts'
 import { createStorageCheck, storedSizeOf } from './storage-quota.ts'
 import type { StoredContext } from './stored-context.ts'
 import { createContextReader } from './stored-context.ts'
+import type { TurnPlannerDeps } from './turn-planner.ts'
+import { createTurnPlanner, noTurn } from './turn-planner.ts'
 
 /** The maximum number of raw bytes in the row of a message. Larger raw bytes become a blob. */
 const maxInlineBytes = 65_536
 
-const noTurn: PlannedTurn = { task: undefined, slot: undefined }
-
 type DecisionContext = Omit<DeliveryCause, 'response'>
 
 /** The tables that admission reads and writes. */
-interface AdmissionDeps extends EffectDeps {
+interface AdmissionDeps extends EffectDeps, TurnPlannerDeps {
   readonly threads: ThreadTable
   readonly entries: EntryTable
   readonly edits: EditTable
-  readonly tasks: TaskTable
-  readonly watches: WatchTable
   readonly requirements: RequirementTable
   readonly withdrawals: WithdrawalTable
   readonly budgets: BudgetTable
@@ -76,7 +69,6 @@ interface AdmissionDeps extends EffectDeps {
   readonly proofKeys: ProofKeyTable
   readonly handledKeys: HandledKeyTable
   readonly readMessage: ReadMessage
-  readonly inProcessTurns: InProcessTurns
   readonly forget: ForgetMessage
 }
 
@@ -85,7 +77,7 @@ export function createAdmission(
   tables: AdmissionDeps,
 ): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNewMessage: AdmitNewMessage } {
   const { db, write, now, files } = context
-  const readContext = createContextReader(db, tables, now)
+  const readContext = createContextReader(tables, now)
   const applyDecision = createDecisionApplier(db, tables)
   const admitWithContext = createNewAdmission(context, tables, applyDecision)
   const admitDraft = createDraftAdmission(context, tables, { readContext, admitWithContext })
@@ -108,9 +100,11 @@ export function createAdmission(
       if (admitResult.outcome === 'accepted' && proofKeys.length > 0) tables.proofKeys.cacheStored(proofKeys, now())
       return admitResult
     },
-    admitNewMessage: (batch, draft) => admitWithContext(batch, draft, readContext(draft)),
+    *admitNewMessage(batch, draft) {
+      return yield* admitWithContext(batch, draft, yield* readContext(draft))
+    },
     async decide(message, decision) {
-      const { agent, via, thread } = tables.readMessage(message)
+      const { agent, via, thread } = await context.db.read(() => tables.readMessage(message))
       await write(batch => applyDecision(batch, decision, { message, agent, channel: via, thread, now: now() }))
     },
   }
@@ -122,10 +116,14 @@ function listDraftBlobs({ intake, blobs }: MessageDraft): readonly Blob[] {
 }
 
 /** Admits a message that is no duplicate. `context` contains the stored rows that concern the message. */
-type AdmitWithContext = (batch: Batch, draft: MessageDraft, context: StoredContext) => AdmitResult | IntakeRefusal
+type AdmitWithContext = (
+  batch: Batch,
+  draft: MessageDraft,
+  context: StoredContext,
+) => Operation<AdmitResult | IntakeRefusal>
 
 interface DraftAdmissionDeps {
-  readonly readContext: (draft: MessageDraft) => StoredContext
+  readonly readContext: (draft: MessageDraft) => Operation<StoredContext>
   readonly admitWithContext: AdmitWithContext
 }
 
@@ -134,7 +132,7 @@ function createDraftAdmission(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   { requirements, handledKeys }: Pick<AdmissionDeps, 'requirements' | 'handledKeys'>,
   { readContext, admitWithContext }: DraftAdmissionDeps,
-): (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal {
+): (batch: Batch, draft: MessageDraft) => Operation<AdmitResult | IntakeRefusal> {
   const findDuplicate = createDuplicateFinder(db, { handledKeys, now })
   const findExceededQuota = createStorageCheck(db)
   const countDuplicate = db.prepare(
@@ -142,28 +140,33 @@ function createDraftAdmission(
   )
 
   /** Admits a message that is no duplicate, and resolves the requirement that it decides. If there is no such open requirement, the message is refused. */
-  function admitWithDecision(batch: Batch, draft: MessageDraft, context: StoredContext): AdmitResult | IntakeRefusal {
+  function* admitWithDecision(
+    batch: Batch,
+    draft: MessageDraft,
+    context: StoredContext,
+  ): Operation<AdmitResult | IntakeRefusal> {
     const { resolution } = draft.intake
-    if (!resolution) return admitWithContext(batch, draft, context)
+    if (!resolution) return yield* admitWithContext(batch, draft, context)
     const decisionContext = { thread: context.thread, now: now() }
-    const requirement = requirements.findDecidedRequirement(draft.intake, resolution, decisionContext)
+    const requirement = yield* requirements.findDecidedRequirement(draft.intake, resolution, decisionContext)
     if (typeof requirement === 'string') return requirement
-    const admitResult = admitWithContext(batch, draft, context)
+    const admitResult = yield* admitWithContext(batch, draft, context)
     if (typeof admitResult !== 'string') {
-      requirements.resolve(requirement, resolution, decisionContext.now)
+      yield* requirements.resolve(requirement, resolution, decisionContext.now)
       noteChange(batch, 'requirement', requirement.message)
     }
     return admitResult
   }
 
-  return (batch, draft) => {
+  return function* (batch, draft) {
     const { intake } = draft
-    const [{ earlierMessage, isForgotten, totals }, context] = readBatch(db, [
+    const [{ earlierMessage, isForgotten, totals }, context] = yield* runTogether([
       () => findDuplicate(draft),
       () => readContext(draft),
     ])
     if (!earlierMessage && isForgotten) return { outcome: 'forgotten', message: 0 }
-    if (!earlierMessage) return findExceededQuota(batch, draft, totals) ?? admitWithDecision(batch, draft, context)
+    if (!earlierMessage)
+      return findExceededQuota(batch, draft, totals) ?? (yield* admitWithDecision(batch, draft, context))
     if (
       intake.fingerprint !== undefined &&
       earlierMessage.fingerprint !== null &&
@@ -183,61 +186,46 @@ function createNewAdmission(
 ): AdmitWithContext {
   const insertMessage = prepareMessageInsert(db, tables)
   const findExceededQuota = createQuotaCheck(db, tables)
+  const { planTurn, queueTurn } = createTurnPlanner(tables)
 
   /** Finds the reason for which a message gets no turn. An edit of a waiting message gets none, because the turn of that message reads the new content. */
-  function findRefusalReason(
+  function* findRefusalReason(
     intake: Intake,
     { wantsTurn, editedMessage, assignedThread, at }: TurnRequest,
-  ): string | undefined {
+  ): Operation<string | undefined> {
     if (editedMessage) return 'edit_applied'
-    return wantsTurn ? findExceededQuota(intake, assignedThread, at) : undefined
+    return wantsTurn ? yield* findExceededQuota(intake, assignedThread, at) : undefined
   }
 
-  function planTurn(batch: Batch, draft: MessageDraft, planContext: PlanContext): PlannedTurn | IntakeRefusal {
-    const slot = tables.inProcessTurns.reserveSlot(batch, draft, planContext.context.thread)
-    const task = continueTask(batch, draft.intake, { ...planContext, isLeased: slot !== undefined }, tables)
-    return typeof task === 'string' ? task : { task, slot }
-  }
-
-  function queueTurn(batch: Batch, draft: MessageDraft, { message, assignedThread, task, slot, now }: NewTurn): void {
-    const { agent } = draft.intake
-    const lease = slot && { holder: slot.consumer.holder, expiresAt: now + slot.consumer.leaseMs }
-    const { thread } = assignedThread
-    tables.turns.enqueue(batch, { message, agent, thread, task, now, lease, ...queueColumnsOf(draft) })
-    const insertedMessage = { message, ...assignedThread, isOfTask: task !== undefined }
-    if (slot) tables.inProcessTurns.begin(batch, slot, { draft, insertedMessage })
-    else addFirstMessage(batch, draft, insertedMessage)
-  }
-
-  return (batch, draft, context) => {
+  return function* (batch, draft, context) {
     const { intake } = draft
     const at = now()
     const { objection, keyUses } = context
     const wantsTurn = intake.disposition === 'answer' && !objection
-    const turnPlan = wantsTurn ? planTurn(batch, draft, { context, now: at }) : noTurn
+    const turnPlan = wantsTurn ? yield* planTurn(batch, draft, { context, now: at }) : noTurn
     if (typeof turnPlan === 'string') return turnPlan
     const { task } = turnPlan
-    const assignedThread = assignMessageThread(batch, tables.threads, { intake, thread: context.thread })
+    const assignedThread = yield* assignMessageThread(batch, tables.threads, { intake, thread: context.thread })
     const { thread } = assignedThread
-    const editedMessage = wantsTurn ? findEditedMessage(tables.edits, intake) : undefined
-    const flag = objection ?? findRefusalReason(intake, { wantsTurn, assignedThread, editedMessage, at })
+    const editedMessage = wantsTurn ? yield* findEditedMessage(tables.edits, intake) : undefined
+    const flag = objection ?? (yield* findRefusalReason(intake, { wantsTurn, assignedThread, editedMessage, at }))
     const getsTurn = wantsTurn && flag === undefined
     const scope = chooseScope(intake, getsTurn)
-    const message = insertMessage(batch, addFlag(draft, flag), { ...assignedThread, task, scope, at, keyUses })
-    if (getsTurn) queueTurn(batch, draft, { ...turnPlan, message, assignedThread, now: at })
+    const message = yield* insertMessage(batch, addFlag(draft, flag), { ...assignedThread, task, scope, at, keyUses })
+    if (getsTurn) yield* queueTurn(batch, draft, { ...turnPlan, message, assignedThread, now: at })
     else addToTotal(batch, 'messages.ignored')
     noteChange(batch, 'message', message)
     countStoppedMessage(batch, [flag, ...draft.flags])
-    if (wantsTurn) replaceEditedContent(batch, tables.edits, { draft, editedMessage, message, at })
-    if (objection === 'deleted') tables.forget(batch, message, at)
-    else applyDecision(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
+    if (wantsTurn) yield* replaceEditedContent(batch, tables.edits, { draft, editedMessage, message, at })
+    if (objection === 'deleted') yield* tables.forget(batch, message, at)
+    else yield* applyDecision(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: toTaskKey(intake.task, task) }
   }
 }
 
 /** Finds the waiting message that an edit changes. */
-function findEditedMessage(edits: EditTable, intake: Intake): EditableMessage | undefined {
-  return intake.message.kind === 'edit' ? edits.findEditable(intake) : undefined
+function* findEditedMessage(edits: EditTable, intake: Intake): Operation<EditableMessage | undefined> {
+  return intake.message.kind === 'edit' ? yield* edits.findEditable(intake) : undefined
 }
 
 interface NewEdit {
@@ -248,33 +236,24 @@ interface NewEdit {
 }
 
 /** Replaces the content of the messages that an edit changes. */
-function replaceEditedContent(batch: Batch, edits: EditTable, { draft, editedMessage, message, at }: NewEdit): void {
+function* replaceEditedContent(
+  batch: Batch,
+  edits: EditTable,
+  { draft, editedMessage, message, at }: NewEdit,
+): Operation<void> {
   if (draft.intake.message.kind !== 'edit') return
-  if (editedMessage) edits.apply(batch, editedMessage, draft, at)
-  edits.replaceEarlierContent(batch, message, draft, at)
+  if (editedMessage) yield* edits.apply(batch, editedMessage, draft, at)
+  yield* edits.replaceEarlierContent(batch, message, draft, at)
 }
 
 /** Finds or begins the thread of a message. A new thread needs no reservation, because no other transaction can see it. */
-function assignMessageThread(
+function* assignMessageThread(
   batch: Batch,
   threads: Pick<ThreadTable, 'assignThread'>,
   { intake, thread }: { readonly intake: Intake; readonly thread: number | undefined },
-): AssignedThread {
-  if (thread !== undefined) batch.reserve(threadConflict(thread))
-  return threads.assignThread(batch, intake, thread)
-}
-
-function continueTask(
-  batch: Batch,
-  { task, agent, thread }: Intake,
-  { context, now, isLeased }: PlanContext & { readonly isLeased: boolean },
-  { tasks, watches }: Pick<AdmissionDeps, 'tasks' | 'watches'>,
-): number | IntakeRefusal | undefined {
-  if (thread.joined && context.thread === undefined) return 'gone'
-  const state = isLeased ? 'working' : 'submitted'
-  const row = task && context.task && tasks.continueTask(batch, task, { existingTask: context.task, agent, now, state })
-  if (typeof row === 'number' && task?.watch) watches.add(row, task.watch)
-  return row
+): Operation<AssignedThread> {
+  if (thread !== undefined) yield* batch.reserve(threadConflict(thread))
+  return yield* threads.assignThread(intake, thread)
 }
 
 /** Prepares the insertion of a message with its blobs, its names and the keys of its proofs. */
@@ -283,10 +262,10 @@ function prepareMessageInsert(
   { blobs, threads, proofKeys }: Pick<AdmissionDeps, 'blobs' | 'threads' | 'proofKeys'>,
 ) {
   const insertMessage = createMessageInserter(db)
-  return (batch: Batch, draft: MessageDraft, position: MessageInsert): number => {
+  return function* (batch: Batch, draft: MessageDraft, position: MessageInsert): Operation<number> {
     const { intake } = draft
-    const message = insertMessage(draft, position)
-    const blobBytes = draft.blobs.length > 0 ? blobs.insertAll(draft.blobs, message, draft.storedBy) : 0
+    const message = yield* insertMessage(draft, position)
+    const blobBytes = draft.blobs.length > 0 ? yield* blobs.insertAll(draft.blobs, message, draft.storedBy) : 0
     if (intake.task && position.task !== undefined)
       addTaskBytes(batch, intake.task.owner, countRowBytes(draft) + blobBytes)
     const messageNames = { message, id: intake.message.id, aliases: intake.aliases }
@@ -296,16 +275,16 @@ function prepareMessageInsert(
   }
 }
 
-type ApplyDecision = (batch: Batch, decision: Partial<RelationDecision>, cause: DecisionContext) => void
+type ApplyDecision = (batch: Batch, decision: Partial<RelationDecision>, cause: DecisionContext) => Operation<void>
 
 function createDecisionApplier(db: Sql, tables: EffectDeps): ApplyDecision {
   const applyEffect = createEffects(db, tables)
-  return (batch, { deliveries = [], effects = [] }, cause) => {
-    tables.deliveries.enqueue(batch, deliveries, { ...cause, response: undefined })
+  return function* (batch, { deliveries = [], effects = [] }, cause) {
+    yield* tables.deliveries.enqueue(batch, deliveries, { ...cause, response: undefined })
     for (const effect of effects) {
       // This is the only effect of ordinary messages.
       if (effect.kind === 'unrelate') endRelation(tables.relations, effect, cause)
-      else applyEffect(batch, effect, cause)
+      else yield* applyEffect(batch, effect, cause)
     }
   }
 }
@@ -329,18 +308,6 @@ function chooseScope({ message: { kind = 'message' } }: Intake, getsTurn: boolea
   return kind === 'message' || kind === 'edit' ? 'conversation' : 'event'
 }
 
-/** Returns the queue mode of a turn and the digest of its author and object. An edit has no queue mode. */
-function queueColumnsOf({
-  intake,
-  queuePosition,
-}: MessageDraft): Pick<QueuedTurn, 'queuePosition' | 'authorshipDigest'> {
-  const { kind = 'message', policy_resolution } = intake.message
-  if (kind !== 'message' && kind !== 'edit') return {}
-  // A decision gets an answer of its own.
-  const isInOrder = kind === 'edit' || policy_resolution !== undefined
-  return { authorshipDigest: digestAuthorship(intake), queuePosition: isInOrder ? undefined : queuePosition }
-}
-
 interface MessageInsert extends AssignedThread {
   readonly at: number
   readonly task: number | undefined
@@ -353,21 +320,4 @@ interface TurnRequest {
   readonly assignedThread: AssignedThread
   readonly editedMessage: EditableMessage | undefined
   readonly at: number
-}
-
-interface PlanContext {
-  readonly context: StoredContext
-  readonly now: number
-}
-
-interface PlannedTurn {
-  readonly task: number | undefined
-  /** The slot of a turn that begins at once. */
-  readonly slot: TurnSlot | undefined
-}
-
-interface NewTurn extends PlannedTurn {
-  readonly message: number
-  readonly assignedThread: AssignedThread
-  readonly now: number
 }

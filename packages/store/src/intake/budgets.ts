@@ -2,7 +2,8 @@
 import type { ChannelName } from '@postern/message'
 import type { TurnBudget } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
-import { readBatch, rowLocksOf } from '../sql/engine-defaults.ts'
+import type { Operation } from '../sql/operation.ts'
+import { runTogether } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { maxClockSkewMs } from './clock-skew.ts'
 
@@ -16,7 +17,7 @@ interface BudgetContext {
 
 export interface BudgetTable {
   /** Returns the first budget that has no turn left, and changes nothing. */
-  findExceeded(budgets: readonly TurnBudget[], context: BudgetContext): TurnBudget | undefined
+  findExceeded(budgets: readonly TurnBudget[], context: BudgetContext): Operation<TurnBudget | undefined>
   /** Uses one turn of each budget. A new period begins after the previous period has ended. */
   consume(budgets: readonly TurnBudget[], context: BudgetContext): void
 }
@@ -34,16 +35,24 @@ export function createBudgetTable(db: Sql): BudgetTable {
   // Strangers can fill this table. Each insert removes two expired rows, so the table shrinks again.
   const removeExpired = db.prepare(
     `DELETE FROM turn_budgets WHERE key IN
-       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
+       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2 ${db.rowLocks.skipLocked})`,
   )
   return {
-    findExceeded(budgets, context) {
-      const countUsed = (budget: TurnBudget) =>
-        find.get(keyOf(budget, context), context.now, context.now + budget.withinMs + maxClockSkewMs)?.used ?? 0
+    *findExceeded(budgets, context) {
+      function* countUsed(budget: TurnBudget) {
+        return (
+          (yield* find.get(keyOf(budget, context), context.now, context.now + budget.withinMs + maxClockSkewMs))
+            ?.used ?? 0
+        )
+      }
       const isUnused = ({ isPerThread }: TurnBudget) => isPerThread === true && context.isNewThread
-      const usedCounts = readBatch(
-        db,
-        budgets.map(budget => () => (isUnused(budget) ? 0 : countUsed(budget))),
+      const usedCounts = yield* runTogether(
+        budgets.map(
+          budget =>
+            function* () {
+              return isUnused(budget) ? 0 : yield* countUsed(budget)
+            },
+        ),
       )
       return budgets.find((budget, index) => (usedCounts[index] ?? 0) >= budget.turns)
     },

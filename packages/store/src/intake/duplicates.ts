@@ -4,6 +4,7 @@ import type { MessageDraft } from '../messages/message-draft.ts'
 import { readTaskKey } from '../messages/read-message.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
 import { handledCondition } from '../peers/handled-keys.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { viaOf } from '../threads/threads.ts'
 import type { StoredTotals } from './storage-quota.ts'
@@ -39,21 +40,21 @@ interface DuplicateFinderDeps {
 export function createDuplicateFinder(
   db: Sql,
   { handledKeys, now }: DuplicateFinderDeps,
-): (draft: MessageDraft) => DuplicateSearch {
+): (draft: MessageDraft) => Operation<DuplicateSearch> {
   const columns = `m.seq AS number, m.fingerprint, k.owner, k.native_id, CASE WHEN ${handledCondition('?4', '?5')} THEN 1 ELSE 0 END AS is_forgotten`
   const joinTask = 'LEFT JOIN tasks k ON k.id = m.task_id'
   const duplicateCondition = 'm.duplicate_key = ?1 AND m.agent = ?2 AND m.channel IN (?3)'
   const from = `FROM (SELECT 1 AS one) v LEFT JOIN messages m ON ${duplicateCondition} ${joinTask}`
   const find = db.prepare<EarlierRow>(`SELECT ${columns} ${from}`)
   const findWithTotals = db.prepare<EarlierRow & StoredTotals>(`SELECT ${columns}, ${selectTotals('?6')} ${from}`)
-  return ({ intake, storedBy }) => {
+  return function* ({ intake, storedBy }) {
     const { maxBytes, maxUnprovenBytes } = intake.storage ?? {}
     const { agent, duplicateKey } = intake
     const channel = viaOf(intake)
     const key = [duplicateKey, agent, channel, handledKeys.digest({ agent, channel, duplicateKey }), now()] as const
     const isBounded = maxBytes !== undefined || maxUnprovenBytes !== undefined
-    const totals = isBounded ? findWithTotals.get(...key, storedBy) : undefined
-    const row = totals ?? find.get(...key)
+    const totals = isBounded ? yield* findWithTotals.get(...key, storedBy) : undefined
+    const row = totals ?? (yield* find.get(...key))
     const isForgotten = row?.is_forgotten === 1
     if (!row || row.number === null) return { earlierMessage: undefined, isForgotten, totals }
     return {

@@ -7,6 +7,7 @@ import type { ResponseTable } from '../messages/responses.ts'
 import type { OpenTurn } from '../queue/turns/open-turn.ts'
 import type { TurnTable } from '../queue/turns/turn-table.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { viaOf } from '../threads/threads.ts'
 import type { Batch } from '../transaction/batch.ts'
@@ -22,11 +23,11 @@ export interface EditableMessage extends OpenTurn {
 /** Applies edits to messages. The members run synchronously inside a write. */
 export interface EditTable {
   /** Finds the newest waiting message with the author and object of an edit. Returns undefined if its running turn was aborted `maxAborts` times already. */
-  findEditable(intake: Intake): EditableMessage | undefined
+  findEditable(intake: Intake): Operation<EditableMessage | undefined>
   /** Applies an edit to a waiting message, whose turn begins again. The answer goes to the target of the edit. */
-  apply(batch: Batch, editable: EditableMessage, draft: MessageDraft, now: number): void
+  apply(batch: Batch, editable: EditableMessage, draft: MessageDraft, now: number): Operation<void>
   /** Replaces the content of all earlier messages with the author and object of an edit. Their raw bytes stay for replays only. */
-  replaceEarlierContent(batch: Batch, edit: number, draft: MessageDraft, now: number): void
+  replaceEarlierContent(batch: Batch, edit: number, draft: MessageDraft, now: number): Operation<void>
 }
 
 interface EditableMessageRow extends EditableMessage {
@@ -50,21 +51,21 @@ export function createEditTable(db: Sql, { blobs, turns, responses }: EditDeps):
   const replace = db.prepare('UPDATE messages SET target = ?, flags = ?, edited_at = ? WHERE seq = ?')
   return {
     replaceEarlierContent: createContentReplacement(db, { blobs, responses }),
-    findEditable(intake) {
+    *findEditable(intake) {
       const authorshipDigest = digestAuthorship(intake)
-      const candidate = authorshipDigest === undefined ? undefined : findNewest(find.all(authorshipDigest))
+      const candidate = authorshipDigest === undefined ? undefined : findNewest(yield* find.all(authorshipDigest))
       return candidate && (candidate.lease_owner === null || candidate.abort_count < maxAborts) ? candidate : undefined
     },
-    apply(batch, editable, draft, now) {
+    *apply(batch, editable, draft, now) {
       const { message } = editable
       const existingFlags: readonly string[] = editable.flags === null ? [] : parseJson(editable.flags)
       const flags = formatJson([...new Set([...existingFlags, ...draft.flags, 'edited'])])
       replace.run(draft.target, flags, now, message)
-      turns.restart(batch, editable, now)
+      yield* turns.restart(batch, editable, now)
       // The edited message may have other readers than the messages that it was merged with.
       const speaker = draft.queuePosition?.speaker ?? null
       if (editable.speaker !== null && speaker !== editable.speaker)
-        turns.assignSpeaker(batch, editable, { speaker, now })
+        yield* turns.assignSpeaker(batch, editable, { speaker, now })
     },
   }
 }
@@ -84,16 +85,16 @@ function createContentReplacement(
        AND (content <> '[]' OR edited_at IS NULL) RETURNING seq, scope, content`,
   )
   const markAsEvent = db.prepare("UPDATE messages SET scope = 'event' WHERE seq = ? AND scope = 'conversation'")
-  return (batch, edit, { intake, entry, blobs: files, storedBy, rawBlob }, now) => {
+  return function* (batch, edit, { intake, entry, blobs: files, storedBy, rawBlob }, now) {
     const { agent, authorship } = intake
     if (!authorship) return
     const { author, object } = authorship
     // The raw bytes of the edited message do not contain the attachments of the edit.
     const attachedFiles = files.filter(file => file !== rawBlob).map(file => ({ ...file, part: undefined }))
-    const replacedRows = replace.all(entry.content, now, author, object, viaOf(intake), agent, edit)
+    const replacedRows = yield* replace.all(entry.content, now, author, object, viaOf(intake), agent, edit)
     for (const { seq, content } of replacedRows) {
-      if (content !== '[]') blobs.insertAll(attachedFiles, seq, storedBy)
-      blobs.releaseUnnamed(batch, seq, responses.findExisting(seq)?.seq ?? seq)
+      if (content !== '[]') yield* blobs.insertAll(attachedFiles, seq, storedBy)
+      yield* blobs.releaseUnnamed(batch, seq, (yield* responses.findExisting(seq))?.seq ?? seq)
       noteChange(batch, 'message', seq)
     }
     // Only one row of the conversation has the content.

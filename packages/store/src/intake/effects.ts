@@ -4,6 +4,8 @@ import type { Bounce, RelationEffect } from '@postern/pipeline'
 import type { RelationTable } from '../peers/relations.ts'
 import type { PeerBlockingDeps } from '../queue/deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../queue/deliveries/peer-blocking.ts'
+import type { Operation } from '../sql/operation.ts'
+import { endedWith } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { noteChange } from '../transaction/notices.ts'
@@ -13,10 +15,14 @@ import { moveTotal } from '../transaction/totals.ts'
 type TableEffect = Exclude<RelationEffect, { kind: 'unrelate' }>
 type EffectKind = TableEffect['kind']
 type Effects = {
-  readonly [K in EffectKind]: (batch: Batch, effect: Extract<TableEffect, { kind: K }>, context: EffectContext) => void
+  readonly [K in EffectKind]: (
+    batch: Batch,
+    effect: Extract<TableEffect, { kind: K }>,
+    context: EffectContext,
+  ) => Operation<void>
 }
 
-type ApplyEffect = (batch: Batch, effect: TableEffect, context: EffectContext) => void
+type ApplyEffect = (batch: Batch, effect: TableEffect, context: EffectContext) => Operation<void>
 
 /** The tables that effects of messages write to. */
 export interface EffectDeps extends PeerBlockingDeps {
@@ -33,16 +39,16 @@ export function createEffects(db: Sql, tables: EffectDeps): ApplyEffect {
      WHERE principal = ? AND object = ? AND channel IN (?) AND agent = ? AND forgotten_at IS NULL`,
   )
   const effects: Effects = {
-    relate(batch, { relation, peer, target }, { agent, channel: via, now }) {
+    *relate(batch, { relation, peer, target }, { agent, channel: via, now }) {
       const scope = { agent, via }
       relations.relate({ ...scope, relation, peer }, target, now)
       if (relation !== 'blocked_by') return
       const cause = { reason: 'blocked', error: 'the recipient has blocked this agent' } as const
-      peerBlocking.stopDeliveries(batch, { ...scope, peer }, cause, now)
-      peerBlocking.cancelTurns(batch, { ...scope, peer }, now)
+      yield* peerBlocking.stopDeliveries(batch, { ...scope, peer }, cause, now)
+      yield* peerBlocking.cancelTurns(batch, { ...scope, peer }, now)
     },
     bounced: createBounceEffect(db, relations),
-    reopen: (_, { author, object }, { agent, channel }) => void reopen.run(author, object, channel, agent),
+    reopen: (_, { author, object }, { agent, channel }) => endedWith(reopen.run(author, object, channel, agent)),
   }
   return (batch, effect, context) => effects[effect.kind](batch, effect as never, context)
 }
@@ -64,7 +70,7 @@ interface SentDelivery {
 function createBounceEffect(
   db: Sql,
   relations: Pick<RelationTable, 'relate'>,
-): (batch: Batch, bounce: Bounce, context: EffectContext) => void {
+): (batch: Batch, bounce: Bounce, context: EffectContext) => Operation<void> {
   const find = db.prepare<SentDelivery>(
     `SELECT d.number, d.destination, d.attempt FROM deliveries d JOIN messages m ON m.seq = d.message
      WHERE d.number = ? AND d.state = 'sent' AND m.agent = ? AND m.channel IN (?)`,
@@ -95,9 +101,9 @@ function createBounceEffect(
     if (isRetried) batch.readyWork.add('deliveries')
   }
 
-  return (batch, bounce, { agent, channel: via, now }) => {
+  return function* (batch, bounce, { agent, channel: via, now }) {
     const { delivery, error, suppresses } = bounce
-    const sentDelivery = /^\d{1,15}$/.test(delivery) ? find.get(Number(delivery), agent, via) : undefined
+    const sentDelivery = /^\d{1,15}$/.test(delivery) ? yield* find.get(Number(delivery), agent, via) : undefined
     if (!sentDelivery) return
     settleBounce(batch, sentDelivery, bounce, now)
     if (suppresses) relations.relate({ agent, via, relation: 'suppressed', peer: sentDelivery.destination }, error, now)

@@ -2,6 +2,7 @@
 
 import { loopFlag } from '@postern/message'
 import type { Intake } from '@postern/pipeline'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { AssignedThread } from '../threads/threads.ts'
 import type { BudgetTable } from './budgets.ts'
@@ -16,17 +17,21 @@ interface QuotaCheckDeps {
 /** Prepares a check that returns the flag of the quota or budget that a message exceeds. If the message exceeds none, the check uses one turn of each. */
 export function createQuotaCheck(db: Sql, { budgets: budgetTable, quotas }: QuotaCheckDeps) {
   const isLoop = createLoopFinder(db)
-  return (intake: Intake, { thread, newThread }: AssignedThread, now: number): string | undefined => {
+  return function* (intake: Intake, { thread, newThread }: AssignedThread, now: number): Operation<string | undefined> {
     const { quota, budgets = [], message, task, authorship } = intake
     if (task) return undefined
     const isNewThread = newThread !== undefined
     const context = { via: message.received_via, thread, isNewThread, now }
-    const exceededBudget = budgetTable.findExceeded(budgets, context)
+    const exceededBudget = yield* budgetTable.findExceeded(budgets, context)
     if (exceededBudget) return exceededBudget.flag
-    if (isLoop(intake, { thread, isNewThread }, now)) return loopFlag
+    if (yield* isLoop(intake, { thread, isNewThread }, now)) return loopFlag
     if (
       quota !== undefined &&
-      !quotas.consume({ thread, isNewThread, author: authorship?.author ?? message.sender.address }, quota, now)
+      !(yield* quotas.consume(
+        { thread, isNewThread, author: authorship?.author ?? message.sender.address },
+        quota,
+        now,
+      ))
     )
       return loopFlag
     budgetTable.consume(budgets, context)

@@ -1,6 +1,7 @@
 // Counts turns against the quota of a thread.
 import type { TurnQuota } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { maxClockSkewMs } from './clock-skew.ts'
 
@@ -16,7 +17,7 @@ export interface QuotaTable {
    * Uses one turn of the thread's quota. Returns false if the quota is used up. A new period begins after the previous period has ended. A quota with
    * `automatedReplyMs` counts for each author, and only messages that follow the last answer within that time use it.
    */
-  consume(context: QuotaContext, quota: TurnQuota, now: number): boolean
+  consume(context: QuotaContext, quota: TurnQuota, now: number): Operation<boolean>
 }
 
 export function createQuotaTable(db: Sql): QuotaTable {
@@ -28,26 +29,29 @@ export function createQuotaTable(db: Sql): QuotaTable {
      WHERE ${expiredCondition} OR turn_quotas.used < ?4`,
   )
   const findLastAnswer = createLastAnswerFinder(db)
-  const isAutomatedReply = (thread: number, automatedReplyMs: number, now: number) => {
-    const passedMs = now - (findLastAnswer(thread) ?? -Infinity)
+  function* isAutomatedReply(thread: number, automatedReplyMs: number, now: number) {
+    const passedMs = now - ((yield* findLastAnswer(thread)) ?? -Infinity)
     return passedMs <= automatedReplyMs && passedMs > -maxClockSkewMs
   }
   return {
-    consume({ thread, author, isNewThread }, { turns, withinMs, automatedReplyMs }, now) {
+    *consume({ thread, author, isNewThread }, { turns, withinMs, automatedReplyMs }, now) {
       const isForAutomatedReplies = automatedReplyMs !== undefined
-      if (isForAutomatedReplies && (isNewThread || !isAutomatedReply(thread, automatedReplyMs, now))) return true
+      if (isForAutomatedReplies && (isNewThread || !(yield* isAutomatedReply(thread, automatedReplyMs, now))))
+        return true
       if (turns <= 0) return false
       const authorDigest = isForAutomatedReplies ? digestName(author) : ''
-      return consumeTurn.run(thread, now, now - withinMs, turns, authorDigest, now + maxClockSkewMs).changes > 0
+      return (yield* consumeTurn.change(thread, now, now - withinMs, turns, authorDigest, now + maxClockSkewMs)) > 0
     },
   }
 }
 
 /** Prepares the search for the time of the last answer in a thread. The search reads only the newest entries, so a long thread costs no more than a short one. */
-function createLastAnswerFinder(db: Sql): (thread: number) => number | undefined {
+function createLastAnswerFinder(db: Sql): (thread: number) => Operation<number | undefined> {
   const find = db.prepare<{ at: number | null }>(
     `SELECT max(ended_at) AS at FROM turns WHERE message IN (SELECT answers FROM messages
        WHERE thread_id = ? AND scope = 'conversation' ORDER BY coalesce(answers, seq) DESC LIMIT 8)`,
   )
-  return thread => find.get(thread)?.at ?? undefined
+  return function* (thread) {
+    return (yield* find.get(thread))?.at ?? undefined
+  }
 }

@@ -2,7 +2,6 @@
 import type { StorageQuota } from '@postern/pipeline'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import { formatStorageOwner } from '../messages/message-draft.ts'
-import { prepareCheck } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { batchSize } from '../transaction/bounds.ts'
@@ -71,8 +70,7 @@ type FindStorageRefusal = (
 
 /** Prepares the search for a storage quota that a message would exceed. In a shared transaction, the end of the transaction checks the quota again. */
 export function createStorageCheck(db: Sql): FindStorageRefusal {
-  const isWithinQuota = prepareCheck(
-    db,
+  const isWithinQuota = db.prepareCheck(
     'SELECT coalesce(sum(bytes), 0) <= ?2 AS is_so FROM stored_bytes WHERE owner = ?1',
   )
 

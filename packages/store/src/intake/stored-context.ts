@@ -4,8 +4,8 @@ import type { MessageDraft } from '../messages/message-draft.ts'
 import type { ProofKeyTable } from '../peers/proof-keys.ts'
 import type { RelationTable } from '../peers/relations.ts'
 import type { WithdrawalTable } from '../peers/withdrawals.ts'
-import { readBatch } from '../sql/engine-defaults.ts'
-import type { Sql } from '../sql/sql.ts'
+import type { Operation } from '../sql/operation.ts'
+import { runTogether } from '../sql/operation.ts'
 import type { ExistingTask, TaskTable } from '../tasks/task-table.ts'
 import type { ThreadTable } from '../threads/threads.ts'
 
@@ -33,30 +33,36 @@ export interface StoredContext {
  * changes rows.
  */
 export function createContextReader(
-  db: Sql,
   tables: ContextDeps,
   now: () => number,
-): (draft: MessageDraft) => StoredContext {
-  function isWithdrawn({ message: { received_via: via }, authorship }: Intake): boolean {
-    return authorship !== undefined && tables.withdrawals.has(via, authorship, now())
+): (draft: MessageDraft) => Operation<StoredContext> {
+  function* isWithdrawn({ message: { received_via: via }, authorship }: Intake): Operation<boolean> {
+    return authorship !== undefined && (yield* tables.withdrawals.has(via, authorship, now()))
   }
 
   /** Returns true if the author has blocked the agent. */
-  function isBlockedBy({ agent, message: { received_via: via }, authorship, disposition }: Intake): boolean {
+  function* isBlockedBy({
+    agent,
+    message: { received_via: via },
+    authorship,
+    disposition,
+  }: Intake): Operation<boolean> {
     if (!authorship || disposition === 'keep') return false
-    return tables.relations.has({ agent, via, relation: 'blocked_by', peer: authorship.author })
+    return yield* tables.relations.has({ agent, via, relation: 'blocked_by', peer: authorship.author })
   }
 
-  const findTask = (task: TaskIntake | undefined) => (task ? tables.tasks.find(task) : undefined)
+  function* findTask(task: TaskIntake | undefined) {
+    return task ? yield* tables.tasks.find(task) : undefined
+  }
 
-  return function readContext({ intake, proofKeys }) {
+  return function* ({ intake, proofKeys }) {
     const findUses = proofKeys.map(key => () => tables.proofKeys.findUse(key))
-    const [wasWithdrawn, wasBlocked, thread, task, keyUses] = readBatch(db, [
+    const [wasWithdrawn, wasBlocked, thread, task, keyUses] = yield* runTogether([
       () => isWithdrawn(intake),
       () => isBlockedBy(intake),
       () => tables.threads.find(intake),
       () => findTask(intake.disposition === 'answer' ? intake.task : undefined),
-      () => readBatch(db, findUses),
+      () => runTogether(findUses),
     ])
     const objection = wasWithdrawn ? 'deleted' : wasBlocked ? 'blocked_by' : undefined
     return { objection, thread, task, keyUses }

@@ -1,6 +1,6 @@
 // Inserts a message into its table.
 import { randomUUID } from 'node:crypto'
-import { prepareInsert } from '../sql/prepare-insert.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoredEntryScope } from '../threads/entries.ts'
 import { viaOf } from '../threads/threads.ts'
@@ -16,19 +16,18 @@ interface MessagePosition {
 }
 
 /** Inserts a message with all its columns and returns its seq. */
-type InsertMessage = (draft: MessageDraft, position: MessagePosition) => number
+type InsertMessage = (draft: MessageDraft, position: MessagePosition) => Operation<number>
 
 export function createMessageInserter(db: Sql): InsertMessage {
-  const insert = prepareInsert(
-    db,
+  const insert = db.prepareInsert(
     `INSERT INTO messages (entry_id, native_id, kind, scope, thread_id, task_id, agent, channel, at, duplicate_key, fingerprint,
        correlation_id, principal, object, author, proofs, trace, arrival, flags, target, raw_form, raw_digest, envelope, content, raw, stored_by)
      VALUES (?, ?, 'message', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
   )
-  return (draft, { thread, task, scope, at }) => {
+  return function* (draft, { thread, task, scope, at }) {
     const { agent, message, duplicateKey, fingerprint, raw, authorship } = draft.intake
-    return insert(
+    return yield* insert(
       randomUUID(),
       message.id,
       scope,

@@ -1,14 +1,15 @@
 // Stores notes of turns, such as tool calls.
 import type { LookupStore, NoteBody, TurnNote, WorkStore } from '@postern/pipeline'
-import { threadConflict } from '../batching/conflict-keys.ts'
 import { refuseLostLease } from '../queue/lost-lease.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { EntryTable, StoredEntryDraft } from '../threads/entries.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
 import { othersChatCondition } from '../threads/person-messages.ts'
 import { privateAnswerCondition } from '../threads/private-answers.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { threadConflict } from '../transaction/conflict-keys.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { addTaskBytes } from '../transaction/totals.ts'
 
@@ -28,14 +29,14 @@ interface NotePosition {
 /** Notes of turns, such as tool calls and unfinished answers. The members run synchronously, inside a write. */
 export interface NoteTable {
   /** Stores notes in their order. A note replaces an earlier note of the same name. */
-  upsert(batch: Batch, notes: readonly NoteDraft[], position: NotePosition): void
+  upsert(batch: Batch, notes: readonly NoteDraft[], position: NotePosition): Operation<void>
   /** Deletes the notes of a retried turn whose number is higher than `count`, because they belong to an earlier attempt. */
-  deleteBeyond(batch: Batch, count: number, position: NotePosition): void
+  deleteBeyond(batch: Batch, count: number, position: NotePosition): Operation<void>
   /**
    * Deletes all notes of a message's turn, and of the turn into which it was merged.
    * @returns the number of bytes of the message's own notes, which the caller subtracts from the totals
    */
-  remove(batch: Batch, message: number): number
+  remove(batch: Batch, message: number): Operation<number>
 }
 
 interface NoteRow {
@@ -62,38 +63,38 @@ export function createNoteTable(db: Sql, { entries }: { readonly entries: EntryT
     "SELECT 1 FROM messages WHERE kind = 'response' AND answers = ? AND retracted_at IS NOT NULL",
   )
 
-  function removeNotes(message: number) {
-    const { thread_id, owner } = findPosition.get(message) ?? {}
-    const notes = thread_id === undefined ? [] : list.all(thread_id, message)
-    for (const { seq } of notes) removeEntry(seq)
+  function* removeNotes(message: number) {
+    const { thread_id, owner } = (yield* findPosition.get(message)) ?? {}
+    const notes = thread_id === undefined ? [] : yield* list.all(thread_id, message)
+    for (const { seq } of notes) yield* removeEntry(seq)
     return { owner, bytes: notes.reduce((sum, { bytes }) => sum + bytes, 0) }
   }
 
   return {
-    upsert(batch, notes, position) {
-      if (notes.length === 0 || findRetraction.get(position.message)) return
-      for (const note of notes) upsertNote(batch, note, position)
+    *upsert(batch, notes, position) {
+      if (notes.length === 0 || (yield* findRetraction.get(position.message))) return
+      for (const note of notes) yield* upsertNote(batch, note, position)
     },
-    deleteBeyond(batch, count, position) {
-      for (const { seq, name, bytes } of list.all(position.thread, position.message)) {
+    *deleteBeyond(batch, count, position) {
+      for (const { seq, name, bytes } of yield* list.all(position.thread, position.message)) {
         const [, number] = /^note (\d+)$/.exec(name) ?? []
         if (number === undefined || Number(number) <= count) continue
         countBytes(batch, position, -bytes)
-        removeEntry(seq)
+        yield* removeEntry(seq)
       }
     },
-    remove(batch, message) {
-      const { leader } = findLeader.get(message) ?? {}
-      const leaderNotes = leader ? removeNotes(leader) : undefined
+    *remove(batch, message) {
+      const { leader } = (yield* findLeader.get(message)) ?? {}
+      const leaderNotes = leader ? yield* removeNotes(leader) : undefined
       if (leaderNotes?.owner) addTaskBytes(batch, leaderNotes.owner, -leaderNotes.bytes)
-      return removeNotes(message).bytes
+      return (yield* removeNotes(message)).bytes
     },
   }
 }
 
 interface NoteUpsertDeps {
   readonly entries: EntryTable
-  readonly removeEntry: (seq: number) => void
+  readonly removeEntry: (seq: number) => Operation<void>
 }
 
 /** Prepares the insertion of a note, which replaces an earlier note of the same name. */
@@ -102,9 +103,9 @@ function createNoteUpsert(db: Sql, { entries, removeEntry }: NoteUpsertDeps) {
     `SELECT seq, content FROM messages WHERE ${noteCondition} AND native_id = ?`,
   )
   const setTime = db.prepare('UPDATE messages SET at = ? WHERE seq = ?')
-  return (batch: Batch, draft: NoteDraft, position: NotePosition): void => {
+  return function* (batch: Batch, draft: NoteDraft, position: NotePosition): Operation<void> {
     const { message, thread } = position
-    const existingNote = find.get(thread, message, draft.nativeId)
+    const existingNote = yield* find.get(thread, message, draft.nativeId)
     countBytes(
       batch,
       position,
@@ -116,8 +117,8 @@ function createNoteUpsert(db: Sql, { entries, removeEntry }: NoteUpsertDeps) {
       return
     }
     // Readers of the transcript assume that a row never changes its kind, so the new note gets a new row.
-    if (existingNote) removeEntry(existingNote.seq)
-    entries.append(draft, { thread, answers: message })
+    if (existingNote) yield* removeEntry(existingNote.seq)
+    yield* entries.append(draft, { thread, answers: message })
   }
 }
 
@@ -158,9 +159,9 @@ export function createNoteStore(
       const drafts = notes.map(note => draftNote(note, content.recipient))
       const size = drafts.reduce((sum, draft) => sum + draft.content.length, 0)
       const leasedTurns = await write(
-        batch => {
-          const row = selectLease.get(message, token)
-          if (row) table.upsert(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
+        function* (batch) {
+          const row = yield* selectLease.get(message, token)
+          if (row) yield* table.upsert(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
           return row ? 1 : 0
         },
         { size, conflictKeys: () => [threadConflict(thread)] },
@@ -194,13 +195,14 @@ export function createNoteLookup({
      ORDER BY answers DESC, seq DESC LIMIT +?4`,
   )
   return {
-    readNotes: async ({ thread, beforeMessage: before, limit, speakers = [] }) =>
-      read
-        .all(thread, before, formatJson(speakers), limit)
-        .reverse()
-        .map(({ seq, entry_id: entryId, answers: message, at, content }) => {
-          return { seq, entryId, message, at, body: parseJson<NoteBody>(content) }
-        }),
+    readNotes: ({ thread, beforeMessage: before, limit, speakers = [] }) =>
+      db.read(function* () {
+        return (yield* read.all(thread, before, formatJson(speakers), limit))
+          .reverse()
+          .map(({ seq, entry_id: entryId, answers: message, at, content }) => {
+            return { seq, entryId, message, at, body: parseJson<NoteBody>(content) }
+          })
+      }),
   }
 }
 
@@ -217,9 +219,9 @@ export function createStreamedAnswers(
     async storeStreamedAnswer({ message, token, task, content, thread }, note) {
       const draft = draftNote(note, content.recipient)
       await write(
-        batch => {
-          const row = findCanceled.get(message, token)
-          if (row) table.upsert(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
+        function* (batch) {
+          const row = yield* findCanceled.get(message, token)
+          if (row) yield* table.upsert(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
           // A poll may have skipped the next turn in the meantime, so the workers are notified again.
           batch.readyWork.add('turns')
         },

@@ -4,6 +4,7 @@ import type { NormalizedMessage } from '@postern/message'
 import type { Intake } from '@postern/pipeline'
 import type { BlobFiles } from '../files/blob-files.ts'
 import { parseJson } from '../sql/json-columns.ts'
+import { defineLazyMembers } from '../sql/lazy-members.ts'
 import type { Sql } from '../sql/sql.ts'
 
 type RawForm = Intake['raw']['form']
@@ -27,12 +28,12 @@ export function createRawAttacher(db: Sql, { readNow }: Pick<BlobFiles, 'readNow
           AND l.agent = m.agent AND l.forgotten_at IS NULL AND l.edited_at IS NULL) END
      LEFT JOIN blobs b ON b.digest = r.raw_digest WHERE m.seq = ?`,
   )
-  const load = (number: number) => {
-    const row = find.get(number)
+  function* load(number: number) {
+    const row = yield* find.get(number)
     if (!row?.bytes) return undefined
     return decodeRaw(row.file === null ? row.bytes : readNow(row.file), row.raw_form)
   }
-  return (number, message) => defineRaw(message, () => load(number))
+  return (number, message) => defineLazyMembers<NormalizedMessage, 'raw'>(message, { raw: () => load(number) })
 }
 
 /** Adds the member `raw` to a message whose bytes are in memory. */

@@ -3,6 +3,7 @@ import type { ChannelName, Json, NormalizedMessage, Part } from '@postern/messag
 import type { TaskKey } from '@postern/pipeline'
 import type { BlobFiles } from '../files/blob-files.ts'
 import { parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { publicIdOf } from '../threads/threads.ts'
 import type { FirstMessage } from '../transaction/first-message.ts'
@@ -29,7 +30,7 @@ export type StoredEnvelope = Omit<NormalizedMessage, 'thread_id' | 'thread_sourc
 export type MessageRow = Omit<FirstMessage, 'raw'>
 
 /** Reads a message. @throws Error if there is no message with this number */
-export type ReadMessage = (number: number) => StoredMessage
+export type ReadMessage = (number: number) => Operation<StoredMessage>
 
 export function createMessageReader(db: Sql, files: Pick<BlobFiles, 'readNow'>): ReadMessage {
   const attachRaw = createRawAttacher(db, files)
@@ -40,8 +41,8 @@ export function createMessageReader(db: Sql, files: Pick<BlobFiles, 'readNow'>):
        LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.seq = ? AND m.kind = 'message'`,
   )
-  return number => {
-    const row = find.get(number)
+  return function* (number) {
+    const row = yield* find.get(number)
     if (!row) throw new Error(`there is no message ${number}`)
     return toStoredMessage(number, row, content => attachRaw(number, content))
   }

@@ -3,11 +3,12 @@
 import { Rejection } from '@postern/message'
 import type { AdmitResult, RequirementObjection } from '@postern/pipeline'
 import { refuseResolution } from '@postern/pipeline'
+import type { Operation } from '../sql/operation.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { MessageDraft } from './message-draft.ts'
 
 /** Admits a message that cannot be a duplicate, inside a write. A refused message changes nothing. */
-export type AdmitNewMessage = (batch: Batch, draft: MessageDraft) => AdmitResult | IntakeRefusal
+export type AdmitNewMessage = (batch: Batch, draft: MessageDraft) => Operation<AdmitResult | IntakeRefusal>
 
 /** The texts of temporary refusals. They end when stored bytes are pruned by age or by an operator. */
 const storageRefusals = {

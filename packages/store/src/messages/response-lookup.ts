@@ -3,6 +3,8 @@
 import { isoTime } from '@postern/message'
 import type { LookupStore, MessageView, ResponseRecord } from '@postern/pipeline'
 import { prepareAgentTotal } from '../peers/agent-totals.ts'
+import type { Operation } from '../sql/operation.ts'
+import { flatMapInOrder, mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { ReadMessage } from './read-message.ts'
 import type { ResponseRow } from './responses.ts'
@@ -20,24 +22,33 @@ export function createResponseLookup(
   const listNewest = db.prepare<ResponseRow>(`${selectResponse} AND ${newestCondition}`)
   const listListed = db.prepare<ResponseRow>(`${selectResponse} AND r.is_listed = 1 AND ${newestCondition}`)
   const countResponses = prepareAgentTotal(db)
-  const toResponseRecord = (row: ResponseRow): ResponseRecord => {
-    const { content, target, agent, via } = readMessage(row.message)
+  function* toResponseRecord(row: ResponseRow): Operation<ResponseRecord> {
+    const { content, target, agent, via } = yield* readMessage(row.message)
     return { ...readResponse(row), message: content, target, agent, via, ...readChanges(row) }
   }
   return {
-    async findResponse(id) {
-      const row = findById.get(id)
-      return row && toResponseRecord(row)
+    findResponse(id) {
+      return db.read(function* () {
+        const row = yield* findById.get(id)
+        return row && (yield* toResponseRecord(row))
+      })
     },
-    async findAnswer(message) {
-      const row = findByMessage.get(message)
-      return row && toResponseRecord(row)
+    findAnswer(message) {
+      return db.read(function* () {
+        const row = yield* findByMessage.get(message)
+        return row && (yield* toResponseRecord(row))
+      })
     },
-    listResponses: async ({ agent, via, isListed, limit, after = Number.MAX_SAFE_INTEGER }) =>
-      (isListed ? listListed : listNewest)
-        .all(agent, via, after, limit)
-        .map(row => ({ position: row.seq, ...toResponseRecord(row) })),
-    countListed: async ({ agent, via }) => countResponses(agent, via, 'listed'),
+    listResponses: ({ agent, via, isListed, limit, after = Number.MAX_SAFE_INTEGER }) =>
+      db.read(function* () {
+        return yield* mapInOrder(
+          yield* (isListed ? listListed : listNewest).all(agent, via, after, limit),
+          function* (row) {
+            return { position: row.seq, ...(yield* toResponseRecord(row)) }
+          },
+        )
+      }),
+    countListed: ({ agent, via }) => db.read(() => countResponses(agent, via, 'listed')),
   }
 }
 
@@ -68,23 +79,29 @@ export function createContextLookup(db: Sql, readMessage: ReadMessage): Pick<Loo
   )
   const readCurrent = createCurrentReader(db, readMessage)
   return {
-    async readResponseContext(id, { names, limit }) {
-      const position = findPosition.get(id)
-      if (!position) return { replies: [] }
-      const replies = listLater
-        .all(position.thread_id, position.message)
-        .filter(({ reply_to }) => reply_to !== null && names.includes(reply_to))
-        .slice(0, limit)
-      return {
-        answered: readCurrent(position.message),
-        replies: replies.flatMap(({ seq }) => readCurrent(seq) ?? []),
-      }
+    readResponseContext(id, { names, limit }) {
+      return db.read(function* () {
+        const position = yield* findPosition.get(id)
+        if (!position) return { replies: [] }
+        const replies = (yield* listLater.all(position.thread_id, position.message))
+          .filter(({ reply_to }) => reply_to !== null && names.includes(reply_to))
+          .slice(0, limit)
+        return {
+          answered: yield* readCurrent(position.message),
+          replies: yield* flatMapInOrder(replies, function* ({ seq }) {
+            return (yield* readCurrent(seq)) ?? []
+          }),
+        }
+      })
     },
   }
 }
 
 /** Prepares the query for the newest version of a message. An edit is a separate message with the same author and object. */
-function createCurrentReader(db: Sql, readMessage: ReadMessage): (number: number) => MessageView | undefined {
+function createCurrentReader(
+  db: Sql,
+  readMessage: ReadMessage,
+): (number: number) => Operation<MessageView | undefined> {
   const findLatest = db.prepare<{ seq: number }>(
     `SELECT l.seq FROM messages m JOIN messages l ON l.principal = m.principal AND l.object = m.object AND l.channel = m.channel
      WHERE m.seq = ? AND l.agent = m.agent AND l.forgotten_at IS NULL ORDER BY l.seq DESC LIMIT 1`,
@@ -92,11 +109,11 @@ function createCurrentReader(db: Sql, readMessage: ReadMessage): (number: number
   const findAnswer = db.prepare<{ id: string }>(
     "SELECT native_id AS id FROM messages WHERE kind = 'response' AND answers = ? AND is_listed = 1",
   )
-  return number => {
-    const latestRow = findLatest.get(number)
+  return function* (number) {
+    const latestRow = yield* findLatest.get(number)
     if (!latestRow) return undefined
-    const { content: message, target } = readMessage(latestRow.seq)
-    const response = findAnswer.get(number)?.id
+    const { content: message, target } = yield* readMessage(latestRow.seq)
+    const response = (yield* findAnswer.get(number))?.id
     return { message, target, ...(response !== undefined && { response }) }
   }
 }

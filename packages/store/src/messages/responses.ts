@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { ChannelName, Json, NormalizedMessage, NormalizedResponse, Part } from '@postern/message'
 import type { Answer, DeliveryPlan, Turn } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
-import { prepareInsert } from '../sql/prepare-insert.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoredEntryDraft } from '../threads/entries.ts'
 import { eraseAssignments } from '../threads/entries.ts'
@@ -24,21 +24,21 @@ export interface ResponseDraft extends Pick<StoredEntryDraft, 'author' | 'conten
 
 export interface ResponseTable {
   /** Inserts a row and returns its seq. */
-  insert(position: AnswerPosition, draft: ResponseDraft): number
+  insert(position: AnswerPosition, draft: ResponseDraft): Operation<number>
   /** Replaces the content of a response, which keeps its id. */
   revise(seq: number, draft: ResponseDraft, now: number): void
   /** Deletes the content of a response. The row stays and shows that there was one. */
   retract(seq: number, now: number): void
-  find(seq: number): StoredResponse | undefined
+  find(seq: number): Operation<StoredResponse | undefined>
   /** Reads a response. @throws Error if there is none with this seq */
-  read(seq: number): StoredResponse
+  read(seq: number): Operation<StoredResponse>
   /** Finds the position of a response by its id, even if the response was retracted. */
-  findPosition(id: string): ResponsePosition | undefined
+  findPosition(id: string): Operation<ResponsePosition | undefined>
   /** Finds the response to a message, even if it is partial or was retracted. */
-  findExisting(message: number): Pick<ResponsePosition, 'seq' | 'retracted_at'> | undefined
+  findExisting(message: number): Operation<Pick<ResponsePosition, 'seq' | 'retracted_at'> | undefined>
   /** Finds the partial answer of a message's open turn with its withdrawal. Returns undefined if there is none, or if it was retracted. */
-  findInterim(message: number): InterimResponse | undefined
-  findByMessage(message: number): (StoredResponse & { readonly seq: number }) | undefined
+  findInterim(message: number): Operation<InterimResponse | undefined>
+  findByMessage(message: number): Operation<(StoredResponse & { readonly seq: number }) | undefined>
 }
 
 export interface ResponsePosition {
@@ -76,8 +76,7 @@ export const fromResponseName = `FROM thread_aliases n JOIN messages r ON r.kind
   WHERE n.name = ?`
 
 export function createResponseTable(db: Sql): ResponseTable {
-  const insert = prepareInsert(
-    db,
+  const insert = db.prepareInsert(
     `INSERT INTO messages (entry_id, native_id, kind, scope, thread_id, task_id, answers, agent, channel, at, is_listed, author, rendering,
        envelope, content) VALUES (?, ?, 'response', 'conversation', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
@@ -101,36 +100,36 @@ export function createResponseTable(db: Sql): ResponseTable {
     `SELECT r.seq, r.answers AS message, r.thread_id, r.agent, r.channel, r.retracted_at, r.envelope FROM messages r
      WHERE r.kind = 'response' AND r.answers = ? AND r.retracted_at IS NULL`,
   )
-  function findResponse(seq: number): StoredResponse | undefined {
-    const row = find.get(seq)
+  function* findResponse(seq: number): Operation<StoredResponse | undefined> {
+    const row = yield* find.get(seq)
     return row && readResponse(row)
   }
 
   return {
-    insert({ message, thread, task, agent, channel }, { id, author, content, at, envelope, isListed, rendering }) {
+    *insert({ message, thread, task, agent, channel }, { id, author, content, at, envelope, isListed, rendering }) {
       const position = [thread, task ?? null, message, agent, channel] as const
-      return insert(randomUUID(), id, ...position, at, isListed ? 1 : 0, author, rendering, envelope, content)
+      return yield* insert(randomUUID(), id, ...position, at, isListed ? 1 : 0, author, rendering, envelope, content)
     },
     revise: (seq, { envelope, content }, now) => void revise.run(envelope, content, now, seq),
     retract: (seq, now) => void retract.run(now, seq),
     find: findResponse,
-    read(seq) {
-      const response = findResponse(seq)
+    *read(seq) {
+      const response = yield* findResponse(seq)
       if (!response) throw new Error(`there is no response ${seq}`)
       return response
     },
     findPosition: id => findPosition.get(id),
     findExisting: message => findExisting.get(message),
-    findInterim(message) {
-      const row = findUnretracted.get(message)
+    *findInterim(message) {
+      const row = yield* findUnretracted.get(message)
       if (!row) return undefined
       const { envelope, ...position } = row
       const { withdrawal } = parseJson<StoredEnvelope>(envelope)
       // An earlier release stored no withdrawal. Deliveries that were sent stay at their recipients, but no further ones are sent.
       return { ...position, withdrawal: withdrawal ?? { deliveries: [] } }
     },
-    findByMessage(message) {
-      const row = findByMessage.get(message)
+    *findByMessage(message) {
+      const row = yield* findByMessage.get(message)
       return row && { ...readResponse(row), seq: row.seq }
     },
   }

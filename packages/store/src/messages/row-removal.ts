@@ -2,10 +2,10 @@
 import type { DeliveryRecord, MessageState } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
 import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 import { addToTotal } from '../transaction/totals.ts'
 
 /** The maximum number of messages that one transaction deletes or forgets, so that other transactions can run in between, also those of other gateways. */
@@ -27,7 +27,7 @@ interface RemovedRows {
  * Deletes a message, its answer and all rows that depend on them, except notes and names, and corrects the totals. A digest of the duplicate key
  * stays until it expires. The deletion runs synchronously inside a write.
  */
-type RemoveRows = (batch: Batch, message: number, now: number) => RemovedRows
+type RemoveRows = (batch: Batch, message: number, now: number) => Operation<RemovedRows>
 
 interface RowRemovalDeps {
   readonly blobs: BlobTable
@@ -43,16 +43,16 @@ export function createRowRemoval(db: Sql, { blobs, handledKeys }: RowRemovalDeps
   const deleteDuplicates = db.prepare('DELETE FROM duplicates WHERE message = ?')
   const deleteRecords = db.prepare('DELETE FROM records WHERE message = ?')
   const removeEntry = createEntryRemoval(db)
-  return (batch, message, now) => {
-    handledKeys.storeDigest(message, now)
-    deleteDeliveries(batch, message)
-    addToTotal(batch, `messages.${deleteTurn.get(message)?.state ?? 'ignored'}`, -1)
-    const blobBytes = blobs.release(batch, message)
-    const responses = findResponses.all(message)
+  return function* (batch, message, now) {
+    yield* handledKeys.storeDigest(message, now)
+    yield* deleteDeliveries(batch, message)
+    addToTotal(batch, `messages.${(yield* deleteTurn.get(message))?.state ?? 'ignored'}`, -1)
+    const blobBytes = yield* blobs.release(batch, message)
+    const responses = yield* findResponses.all(message)
     deleteDuplicates.run(message)
     deleteRecords.run(message)
-    for (const { seq } of responses) removeEntry(seq)
-    removeEntry(message)
+    for (const { seq } of responses) yield* removeEntry(seq)
+    yield* removeEntry(message)
     return { responses, blobBytes }
   }
 }
@@ -64,7 +64,7 @@ export function createRowRemoval(db: Sql, { blobs, handledKeys }: RowRemovalDeps
 export function createDeliveryRemoval(
   db: Sql,
   condition = 'message = ?1',
-): (batch: Batch, value: number | string) => number {
+): (batch: Batch, value: number | string) => Operation<number> {
   const find = db.prepare<{ number: number; state: DeliveryRecord['state'] }>(
     `SELECT number, state FROM deliveries WHERE ${condition}`,
   )
@@ -74,12 +74,12 @@ export function createDeliveryRemoval(
      WHERE number = ? AND number = (SELECT max(number) FROM deliveries)`,
   )
   const deleteDelivery = db.prepare('DELETE FROM deliveries WHERE number = ?')
-  return (batch, value) => {
-    const deliveries = find.all(value)
-    runParts(batch, deliveries, (part, { number, state }) => {
-      addToTotal(part, `deliveries.${state}`, -1)
-      if (clearRow.run(number).changes === 0) deleteDelivery.run(number)
-    })
+  return function* (batch, value) {
+    const deliveries = yield* find.all(value)
+    for (const { number, state } of deliveries) {
+      addToTotal(batch, `deliveries.${state}`, -1)
+      if ((yield* clearRow.change(number)) === 0) deleteDelivery.run(number)
+    }
     return deliveries.length
   }
 }

@@ -28,8 +28,14 @@ export function createConversationList(db: Sql): Pick<OperatorStore, 'listConver
   )
   const findAnswer = db.prepare("SELECT 1 FROM messages WHERE kind = 'response' AND agent = ? LIMIT 1")
   return {
-    listConversations: async ({ after = Number.MAX_SAFE_INTEGER, limit }) => list.all(after, limit).map(toSummary),
-    hasAnswered: async agent => findAnswer.get(agent) !== undefined,
+    listConversations: ({ after = Number.MAX_SAFE_INTEGER, limit }) =>
+      db.read(function* () {
+        return (yield* list.all(after, limit)).map(toSummary)
+      }),
+    hasAnswered: agent =>
+      db.read(function* () {
+        return (yield* findAnswer.get(agent)) !== undefined
+      }),
   }
 }
 

@@ -1,12 +1,14 @@
 // Retries, drops and dismisses deliveries for operators.
 import type { OperatorStore } from '@postern/pipeline'
 import type { DeliveryTable, OpenDelivery } from '../queue/deliveries/delivery-table.ts'
+import type { Operation } from '../sql/operation.ts'
+import { endedWith } from '../sql/operation.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { moveTotal } from '../transaction/totals.ts'
 
-type Control = (batch: Batch, row: OpenDelivery) => boolean
+type Control = (batch: Batch, row: OpenDelivery) => Operation<boolean>
 
 export interface DeliveryControlDeps {
   readonly deliveries: DeliveryTable
@@ -20,9 +22,9 @@ export function createDeliveryControl(
   const { db, write } = context
   const find = db.prepare<OpenDelivery>('SELECT number, thread_id, destination, state FROM deliveries WHERE number = ?')
   const run = (control: Control) => (id: string) =>
-    write(batch => {
-      const row = /^\d{1,15}$/.test(id) ? find.get(Number(id)) : undefined
-      return row !== undefined && row.state !== 'sent' && control(batch, row)
+    write(function* (batch) {
+      const row = /^\d{1,15}$/.test(id) ? yield* find.get(Number(id)) : undefined
+      return row !== undefined && row.state !== 'sent' && (yield* control(batch, row))
     })
   return {
     retryDelivery: run(createRetry(context, tables)),
@@ -47,13 +49,13 @@ function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlD
     `UPDATE deliveries SET due_at = ?1 WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > ?1
        AND lease_owner IS NULL`,
   )
-  return (batch, { number, thread_id, destination, state }) => {
+  return function* (batch, { number, thread_id, destination, state }) {
     const at = now()
-    if (findWithdrawal.get(number)) return false
+    if (yield* findWithdrawal.get(number)) return false
     if (state === 'dead' || state === 'dismissed') {
       requeue.run(at, number)
       moveTotal(batch, `deliveries.${state}`, 'deliveries.queued')
-      deliveries.promoteNext(batch, { thread: thread_id, destination }, at)
+      yield* deliveries.promoteNext(batch, { thread: thread_id, destination }, at)
     } else restartClock.run(at, number)
     makeDestinationDue.run(at, thread_id, destination)
     noteChange(batch, 'delivery', number)
@@ -63,9 +65,9 @@ function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlD
 }
 
 function createDrop({ now }: StoreContext, { deliveries }: DeliveryControlDeps): Control {
-  return (batch, row) => {
+  return function* (batch, row) {
     if (row.state === 'dead' || row.state === 'dismissed') return false
-    deliveries.giveUp(batch, row, { reason: 'dropped', error: 'dropped by the operator' }, now())
+    yield* deliveries.giveUp(batch, row, { reason: 'dropped', error: 'dropped by the operator' }, now())
     return true
   }
 }
@@ -74,10 +76,10 @@ function createDrop({ now }: StoreContext, { deliveries }: DeliveryControlDeps):
 function createDismiss({ db }: StoreContext): Control {
   const dismiss = db.prepare("UPDATE deliveries SET state = 'dismissed' WHERE number = ?")
   return (batch, { number, state }) => {
-    if (state !== 'dead') return false
+    if (state !== 'dead') return endedWith(false)
     dismiss.run(number)
     moveTotal(batch, 'deliveries.dead', 'deliveries.dismissed')
     noteChange(batch, 'delivery', number)
-    return true
+    return endedWith(true)
   }
 }

@@ -3,6 +3,7 @@ import type { ChannelName, DeliveryAttempt, Json } from '@postern/message'
 import { isoTime } from '@postern/message'
 import type { DeliveryPage, DeliveryRecord, OperatorStore, TraceStore } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 interface DeliveryRow {
@@ -21,7 +22,7 @@ interface DeliveryRow {
 }
 
 export interface DeliveryList extends Pick<OperatorStore, 'listDeliveries'>, Pick<TraceStore, 'findDelivery'> {
-  listByMessage(number: number): readonly DeliveryRecord[]
+  listByMessage(number: number): Operation<readonly DeliveryRecord[]>
 }
 
 const select = `SELECT d.number, m.channel, d.destination, d.state, d.attempt, d.last_error, d.due_at, d.lease_owner,
@@ -41,16 +42,23 @@ export function createDeliveryList(db: Sql): DeliveryList {
   const listDead = db.prepare<DeliveryRow>(selectDeadPage)
   const find = db.prepare<DeliveryRow>(`${select} ${joinMessages} WHERE d.number = ?`)
   const readAttempts = createAttemptReader(db)
-  const toRecords = (rows: readonly DeliveryRow[]) => {
-    const attempts = readAttempts(rows.map(({ number }) => number))
+  function* toRecords(rows: readonly DeliveryRow[]) {
+    const attempts = yield* readAttempts(rows.map(({ number }) => number))
     return rows.map(row => toRecord(row, attempts.get(row.number)))
   }
   return {
-    listByMessage: number => toRecords(listByMessage.all(number)),
-    findDelivery: async id => (/^\d{1,15}$/.test(id) ? toRecords(find.all(Number(id)))[0] : undefined),
-    async listDeliveries(page) {
-      const query = page.state === 'dead' ? listDead : list
-      return toRecords(query.all(...filterValues(page)))
+    *listByMessage(number) {
+      return yield* toRecords(yield* listByMessage.all(number))
+    },
+    findDelivery: id =>
+      db.read(function* () {
+        return /^\d{1,15}$/.test(id) ? (yield* toRecords(yield* find.all(Number(id))))[0] : undefined
+      }),
+    listDeliveries(page) {
+      return db.read(function* () {
+        const query = page.state === 'dead' ? listDead : list
+        return yield* toRecords(yield* query.all(...filterValues(page)))
+      })
     },
   }
 }
@@ -88,15 +96,17 @@ interface AttemptRow extends Pick<DeliveryAttempt, 'attempt' | 'at' | 'ms' | 'ou
 }
 
 /** Reads the attempts of these deliveries, the oldest first. The map has the numbers of the deliveries as keys. */
-type ReadDeliveryAttempts = (deliveries: readonly number[]) => ReadonlyMap<number, readonly DeliveryAttempt[]>
+type ReadDeliveryAttempts = (
+  deliveries: readonly number[],
+) => Operation<ReadonlyMap<number, readonly DeliveryAttempt[]>>
 
 function createAttemptReader(db: Sql): ReadDeliveryAttempts {
   const list = db.prepare<AttemptRow>(
     `SELECT delivery, attempt, at, ms, outcome, status, reply_line, error, next_at FROM delivery_attempts
      WHERE delivery IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY delivery, attempt`,
   )
-  return deliveries => {
-    const rows = deliveries.length === 0 ? [] : list.all(formatJson(deliveries))
+  return function* (deliveries) {
+    const rows = deliveries.length === 0 ? [] : yield* list.all(formatJson(deliveries))
     const rowsByDelivery = Map.groupBy(rows, row => row.delivery)
     return new Map([...rowsByDelivery].map(([delivery, deliveryRows]) => [delivery, deliveryRows.map(toAttempt)]))
   }

@@ -1,7 +1,8 @@
 // Finds the range of rows that a page of a filtered list reads.
 import type { ListPeriod, ListWindow, OperatorStore, Page } from '@postern/pipeline'
 import { windowedLists } from '@postern/pipeline'
-import type { Sql } from '../sql/sql.ts'
+import type { Operation } from '../sql/operation.ts'
+import type { Query, Sql } from '../sql/sql.ts'
 
 interface ListPosition {
   readonly position: number
@@ -46,36 +47,34 @@ export function createWindowFinder(db: Sql): OperatorStore['findListWindow'] {
     ),
     db.prepare<NewestPosition>('SELECT max(number) AS position FROM deliveries'),
   )
-  return async (list, page) => {
-    const isOfMessages = list === 'messages' || list === 'texts'
-    const { after, earliest } = limitToPeriod(page, isOfMessages ? seekMessage : seekDelivery)
-    const offsetQuery = offsetQueries[list === 'texts' ? 'messages' : list]
-    const bound = offsetQuery.get(after, windowedLists[list] - 1)?.position ?? 0
-    return { after, floor: Math.max(bound, earliest), isLast: bound <= earliest }
-  }
+  return (list, page) =>
+    db.read(function* () {
+      const isOfMessages = list === 'messages' || list === 'texts'
+      const { after, earliest } = yield* limitToPeriod(page, isOfMessages ? seekMessage : seekDelivery)
+      const offsetQuery = offsetQueries[list === 'texts' ? 'messages' : list]
+      const bound = (yield* offsetQuery.get(after, windowedLists[list] - 1))?.position ?? 0
+      return { after, floor: Math.max(bound, earliest), isLast: bound <= earliest }
+    })
 }
 
-type Seek = (at: number) => number
+type Seek = (at: number) => Operation<number>
 
-function limitToPeriod({ after, since, until }: Pick<Page, 'after'> & ListPeriod, seek: Seek) {
+function* limitToPeriod({ after, since, until }: Pick<Page, 'after'> & ListPeriod, seek: Seek) {
   const highest = after ?? Number.MAX_SAFE_INTEGER
   return {
-    after: until === undefined ? highest : Math.min(highest, seek(Date.parse(until) + marginMs)),
-    earliest: since === undefined ? 0 : seek(Date.parse(since) - marginMs),
+    after: until === undefined ? highest : Math.min(highest, yield* seek(Date.parse(until) + marginMs)),
+    earliest: since === undefined ? 0 : yield* seek(Date.parse(since) - marginMs),
   } satisfies { after: ListWindow['after']; earliest: number }
 }
 
 /** Creates a binary search for the first row number from an instant on. Row numbers rise with time. */
-function createSeeker(
-  findFrom: { get(position: number): TimedPosition | undefined },
-  findLast: { get(): NewestPosition | undefined },
-): Seek {
-  return at => {
+function createSeeker(findFrom: Pick<Query<TimedPosition>, 'get'>, findLast: Pick<Query<NewestPosition>, 'get'>): Seek {
+  return function* (at) {
     let lowest = 0
-    let highest = (findLast.get()?.position ?? 0) + 1
+    let highest = ((yield* findLast.get())?.position ?? 0) + 1
     while (lowest < highest) {
       const middle = Math.floor((lowest + highest) / 2)
-      const row = findFrom.get(middle)
+      const row = yield* findFrom.get(middle)
       if (row && row.position < highest && toMs(row.at) < at) lowest = row.position + 1
       else highest = middle
     }

@@ -6,6 +6,7 @@ import type { ReadMessage, StoredEnvelope } from '../messages/read-message.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import { readAttempts } from '../queue/turns/turn-attempts.ts'
 import { parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Query, Sql } from '../sql/sql.ts'
 import { formatBoundedParts } from '../threads/entries.ts'
 import type { DeliveryList } from './delivery-list.ts'
@@ -60,36 +61,41 @@ export function createMessageView(
   const listNewest = prepareList(db)
   const findNamesakes = createNamesakeFinder(db)
   return {
-    listMessages: async page => listFiltered(listNewest, page).map(toSummary),
-    async findMessage(id): Promise<MessageRecord | undefined> {
-      const [stateRow, ...namesakes] = findNamesakes(id)
-      if (!stateRow) return undefined
-      const storedMessage = readMessage(stateRow.number)
-      const steps = readSteps(stateRow.number, storedMessage.thread)
-      return {
-        number: stateRow.number,
-        thread: storedMessage.thread,
-        message: storedMessage.content,
-        proofs: parseJson(stateRow.proofs),
-        state: stateRow.state,
-        flags: storedMessage.flags,
-        ...(stateRow.error !== null && { error: stateRow.error }),
-        response: responses.findByMessage(stateRow.merged_into ?? stateRow.number)?.response ?? null,
-        deliveries: deliveries.listByMessage(stateRow.number),
-        duplicates: stateRow.duplicates,
-        correlation_id: storedMessage.correlationId,
-        ...(stateRow.merged_into !== null && { merged_into: stateRow.merged_into }),
-        ...(stateRow.trace !== null && { trace: parseJson<IntakeTrace>(stateRow.trace) }),
-        ...(stateRow.has_turn && stateRow.merged_into === null && { turn: toTurnRecord(stateRow) }),
-        ...(steps.length > 0 && { steps }),
-        ...(namesakes.length > 0 && { namesakes: namesakes.map(({ number }) => number) }),
-      }
+    listMessages: page =>
+      db.read(function* () {
+        return (yield* listFiltered(listNewest, page)).map(toSummary)
+      }),
+    findMessage(id): Promise<MessageRecord | undefined> {
+      return db.read(function* () {
+        const [stateRow, ...namesakes] = yield* findNamesakes(id)
+        if (!stateRow) return undefined
+        const storedMessage = yield* readMessage(stateRow.number)
+        const steps = yield* readSteps(stateRow.number, storedMessage.thread)
+        return {
+          number: stateRow.number,
+          thread: storedMessage.thread,
+          message: storedMessage.content,
+          proofs: parseJson(stateRow.proofs),
+          state: stateRow.state,
+          flags: storedMessage.flags,
+          ...(stateRow.error !== null && { error: stateRow.error }),
+          response: (yield* responses.findByMessage(stateRow.merged_into ?? stateRow.number))?.response ?? null,
+          deliveries: yield* deliveries.listByMessage(stateRow.number),
+          duplicates: stateRow.duplicates,
+          correlation_id: storedMessage.correlationId,
+          ...(stateRow.merged_into !== null && { merged_into: stateRow.merged_into }),
+          ...(stateRow.trace !== null && { trace: parseJson<IntakeTrace>(stateRow.trace) }),
+          ...(stateRow.has_turn && stateRow.merged_into === null && { turn: toTurnRecord(stateRow) }),
+          ...(steps.length > 0 && { steps }),
+          ...(namesakes.length > 0 && { namesakes: namesakes.map(({ number }) => number) }),
+        }
+      })
     },
   }
 }
 
 /** Creates the search for the messages with an id, those of proven senders first. A number finds the message with that number. */
-function createNamesakeFinder(db: Sql): (name: string) => readonly MessageStateRow[] {
+function createNamesakeFinder(db: Sql): (name: string) => Operation<readonly MessageStateRow[]> {
   const stateColumns = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
     m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
   const joins = 'LEFT JOIN turns w ON w.message = m.seq LEFT JOIN duplicates d ON d.message = m.seq'
@@ -105,20 +111,20 @@ function createNamesakeFinder(db: Sql): (name: string) => readonly MessageStateR
      WHERE n.name = ? AND n.is_key = 0 ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
   )
   /** Finds messages by their own ids, or else by the ids of their answers. */
-  const findByIds = (ids: readonly string[]): readonly MessageStateRow[] => {
+  function* findByIds(ids: readonly string[]): Operation<readonly MessageStateRow[]> {
     for (const query of [findById, findByAnswerId]) {
       for (const id of ids) {
-        const messages = query.all(id)
+        const messages = yield* query.all(id)
         if (messages.length > 0) return messages
       }
     }
     return []
   }
-  return name => {
+  return function* (name) {
     const numberMatch = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
     // Digits without a # may be an id, because some peers number their messages. So they are searched as an id first.
-    const messagesById = numberMatch?.mark ? [] : findByIds(listIdSpellings(name))
-    return numberMatch && messagesById.length === 0 ? findByNumber.all(Number(numberMatch.number)) : messagesById
+    const messagesById = numberMatch?.mark ? [] : yield* findByIds(listIdSpellings(name))
+    return numberMatch && messagesById.length === 0 ? yield* findByNumber.all(Number(numberMatch.number)) : messagesById
   }
 }
 
@@ -135,13 +141,13 @@ function prepareList(db: Sql): Query<SummaryRow> {
 }
 
 /** Lists the rows of a page. With a text filter, it reads further rows until the page is full. */
-function listFiltered(list: Query<SummaryRow>, page: MessagePage): readonly SummaryRow[] {
+function* listFiltered(list: Query<SummaryRow>, page: MessagePage): Operation<readonly SummaryRow[]> {
   const { limit, text } = page
   const filter = filterValues(page)
   let after = page.after ?? Number.MAX_SAFE_INTEGER
   const summaries: SummaryRow[] = []
   for (;;) {
-    const rows = list.all(after, page.floor ?? 0, ...filter, limit)
+    const rows = yield* list.all(after, page.floor ?? 0, ...filter, limit)
     const matchingRows =
       text === undefined ? rows : rows.filter(row => readText(row).toLowerCase().includes(text.toLowerCase()))
     summaries.push(...matchingRows.slice(0, limit - summaries.length))

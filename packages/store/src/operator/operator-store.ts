@@ -13,8 +13,8 @@ import type { ReadMessage } from '../messages/read-message.ts'
 import type { ProofKeyTable } from '../peers/proof-keys.ts'
 import { createTurnReader } from '../queue/turns/read-turn.ts'
 import { appendAttemptSql, formatAttempt } from '../queue/turns/turn-attempts.ts'
-import { readAfterWait } from '../sql/engine-defaults.ts'
 import { formatJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { TotalName } from '../transaction/totals.ts'
@@ -46,7 +46,7 @@ export function createOperatorStore(
     listRefusals: refusals.listRefusals,
     async count() {
       await refusals.flush()
-      const totals = await readAfterWait(context.db, readTotals)
+      const totals = await context.db.read(readTotals)
       return toCounts(totals, refusals.countPending())
     },
   }
@@ -54,11 +54,13 @@ export function createOperatorStore(
 
 type Totals = ReadonlyMap<TotalName, number>
 
-function createTotalsReader(db: Sql): () => Totals {
+function createTotalsReader(db: Sql): () => Operation<Totals> {
   const readAll = db.prepare<{ name: TotalName; value: number }>(
     'SELECT name, sum(value) AS value FROM counters GROUP BY name',
   )
-  return () => new Map(readAll.all().map(({ name, value }) => [name, value]))
+  return function* () {
+    return new Map((yield* readAll.all()).map(({ name, value }) => [name, value]))
+  }
 }
 
 const messageStates: readonly MessageState[] = ['received', 'working', 'answered', 'failed', 'ignored']
@@ -139,21 +141,25 @@ function createStatistics(db: Sql): Pick<OperatorStore, 'listWaitingHosts' | 'li
     "SELECT seq FROM messages WHERE kind = 'message' AND seq >= ? AND at < ? ORDER BY seq DESC LIMIT 1",
   )
   return {
-    listWaitingHosts: async limit =>
-      joinPorts(listHosts.all(limit)).map(({ host, deliveries, failing, oldest_at, next_at }) => ({
-        ...{ host, deliveries, failing, oldestAt: oldest_at },
-        ...(next_at !== null && { nextAt: next_at }),
-      })),
-    async listTimings({ since, limit }) {
-      // The table also has rows for answers and notes.
-      const floor = (findNewest.get()?.seq ?? 0) - limit * rowsPerMessage
-      const earlierSeq = findEarlier.get(floor, since)?.seq
-      const newestRows = listNewest.all(earlierSeq ?? floor, since, limit)
-      const timings = newestRows.map(({ channel, at, ended_at }) => {
-        const receivedAt = Date.parse(at)
-        return { channel, at: receivedAt, ...(ended_at !== null && { tookMs: Math.max(0, ended_at - receivedAt) }) }
+    listWaitingHosts: limit =>
+      db.read(function* () {
+        return joinPorts(yield* listHosts.all(limit)).map(({ host, deliveries, failing, oldest_at, next_at }) => ({
+          ...{ host, deliveries, failing, oldestAt: oldest_at },
+          ...(next_at !== null && { nextAt: next_at }),
+        }))
+      }),
+    listTimings({ since, limit }) {
+      return db.read(function* () {
+        // The table also has rows for answers and notes.
+        const floor = ((yield* findNewest.get())?.seq ?? 0) - limit * rowsPerMessage
+        const earlierSeq = (yield* findEarlier.get(floor, since))?.seq
+        const newestRows = yield* listNewest.all(earlierSeq ?? floor, since, limit)
+        const timings = newestRows.map(({ channel, at, ended_at }) => {
+          const receivedAt = Date.parse(at)
+          return { channel, at: receivedAt, ...(ended_at !== null && { tookMs: Math.max(0, ended_at - receivedAt) }) }
+        })
+        return { timings, isWhole: timings.length < limit && (earlierSeq !== undefined || floor <= 0) }
       })
-      return { timings, isWhole: timings.length < limit && (earlierSeq !== undefined || floor <= 0) }
     },
   }
 }
@@ -187,16 +193,18 @@ function createTraceStore({ db, writeLightly }: StoreContext, tables: TraceDeps,
   )
   return {
     findDelivery: deliveries.findDelivery,
-    findProofKey: async digest => tables.proofKeys.find(digest),
-    readTurn: async message => readTurn(message),
+    findProofKey: digest => db.read(() => tables.proofKeys.find(digest)),
+    readTurn: message => db.read(() => readTurn(message)),
     async noteAttempt({ message }, attempt) {
-      await writeLightly(() => insertAttempt.run(formatAttempt(attempt), message), {
+      await writeLightly(() => void insertAttempt.run(formatAttempt(attempt), message), {
         conflictKeys: () => [`turn ${message}`],
       })
     },
-    async listChanges(seqs) {
-      const rows = new Map(list.all(formatJson(seqs)).map(row => [row.seq, row]))
-      return seqs.flatMap(seq => findChange(seq, rows.get(seq)) ?? [])
+    listChanges(seqs) {
+      return db.read(function* () {
+        const rows = new Map((yield* list.all(formatJson(seqs))).map(row => [row.seq, row]))
+        return seqs.flatMap(seq => findChange(seq, rows.get(seq)) ?? [])
+      })
     },
   }
 }

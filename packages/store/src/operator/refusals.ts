@@ -1,8 +1,6 @@
 // Stores refused messages for operators.
 import type { ChannelName } from '@postern/message'
 import type { IntakeStore, OperatorStore, Refusal, RefusalPage } from '@postern/pipeline'
-import { readAfterWait } from '../sql/engine-defaults.ts'
-import { prepareInsert } from '../sql/prepare-insert.ts'
 import type { Batch } from '../transaction/batch.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -41,7 +39,7 @@ const columns = 'at, channel, peer, code, reason, endpoint, status, claimed_send
 const maxChars = 300
 
 export function createRefusals({ db, write, now, log }: StoreContext): Refusals {
-  const insert = prepareInsert(db, `INSERT INTO refusals (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insert = db.prepareInsert(`INSERT INTO refusals (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const prune = db.prepare('DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?')
   const list = db.prepare<RefusalRow>(
     `SELECT id, ${columns} FROM refusals WHERE id < ?1 AND id >= ?2 AND (agent = ?3 OR ?3 IS NULL) AND (channel = ?4 OR ?4 IS NULL)
@@ -57,8 +55,8 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
   async function storeAll(refusals: readonly Refusal[], counts: ReadonlyMap<TotalName, number>): Promise<void> {
     const count = sumCounts(counts)
     try {
-      const insertAll = (batch: Batch) => {
-        for (const refusal of refusals) noteChange(batch, 'refusal', insert(...columnValues(refusal)))
+      function* insertAll(batch: Batch) {
+        for (const refusal of refusals) noteChange(batch, 'refusal', yield* insert(...columnValues(refusal)))
         prune.run(maxRows)
         addToTotal(batch, 'refusals', count)
         for (const [name, amount] of counts) addToTotal(batch, name, amount)
@@ -94,7 +92,9 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     flush,
     async listRefusals(page) {
       await flush()
-      return readAfterWait(db, () => list.all(...filterValues(page)).map(toRefusal))
+      return db.read(function* () {
+        return (yield* list.all(...filterValues(page))).map(toRefusal)
+      })
     },
   }
 }

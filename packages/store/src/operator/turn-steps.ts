@@ -1,6 +1,7 @@
 // Reads the steps of a turn with their times: the stages, the calls to other agents, and other notes.
 import type { TurnStep } from '@postern/message'
 import { parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 interface NoteRow {
@@ -31,7 +32,7 @@ const maxNotes = 500
 /** The maximum number of rows after a message among which its calls are searched. A turn makes its calls soon after its message. */
 const maxScannedRows = 2_000
 
-export function createTurnStepReader(db: Sql): (message: number, thread: number) => readonly TurnStep[] {
+export function createTurnStepReader(db: Sql): (message: number, thread: number) => Operation<readonly TurnStep[]> {
   const listNotes = db.prepare<NoteRow>(
     `SELECT at, content FROM messages WHERE thread_id = ?1 AND scope = 'trace' AND answers = ?2 ORDER BY answers, seq LIMIT ${maxNotes}`,
   )
@@ -39,12 +40,13 @@ export function createTurnStepReader(db: Sql): (message: number, thread: number)
     `SELECT seq AS number, json_extract(envelope, '$.recipient') AS recipient FROM messages
      WHERE seq > ?1 AND seq <= ?1 + ${maxScannedRows} AND kind = 'message' AND CAST(json_extract(envelope, '$.called_by.message') AS INTEGER) = ?1 ORDER BY seq`,
   )
-  return (message, thread) => {
-    const notes = listNotes
-      .all(thread, message)
-      .map(({ at, content }) => ({ at: Date.parse(at), body: parseJson<StepNoteBody>(content) }))
+  return function* (message, thread) {
+    const notes = (yield* listNotes.all(thread, message)).map(({ at, content }) => ({
+      at: Date.parse(at),
+      body: parseJson<StepNoteBody>(content),
+    }))
     const hasCalls = notes.some(({ body }) => body.kind === 'delegation')
-    const calls = hasCalls ? listCalls.all(message) : []
+    const calls = hasCalls ? yield* listCalls.all(message) : []
     const callResults = new Map(
       notes.flatMap(note => (isCallResult(note.body) ? [[note.body.tool?.call_id, note]] : [])),
     )

@@ -1,6 +1,5 @@
 // Checks that a store accepts writes and answers queries.
 import { randomBytes } from 'node:crypto'
-import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 /** The size of the test row in bytes. The row is larger than the free space of a page, so the file must grow, which fails on a full disk. */
@@ -24,6 +23,6 @@ export function createWorkCheck({ db, write }: Pick<StoreContext, 'db' | 'write'
       remove.run(digest)
     }
     await write(insertAndDelete, { conflictKeys: () => [digest] })
-    await readAfterWait(db, () => read.get())
+    await db.read(() => read.get())
   }
 }

@@ -1,5 +1,6 @@
 // Deletes refusals that name a forgotten sender.
 import { formatJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 interface Claim {
@@ -11,17 +12,17 @@ interface Claim {
  * Deletes the refusals of requests that claimed to be from somebody, and returns their number. `names` are principals and addresses. The deletion
  * reads all refusals, whose number is bounded, and runs synchronously inside a write.
  */
-type RemoveClaims = (names: readonly string[]) => number
+type RemoveClaims = (names: readonly string[]) => Operation<number>
 
 export function createClaimRemoval(db: Sql): RemoveClaims {
   const list = db.prepare<Claim>('SELECT id, claimed_sender FROM refusals WHERE claimed_sender IS NOT NULL')
   const remove = db.prepare('DELETE FROM refusals WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))')
-  return names => {
+  return function* (names) {
     const plainNames = names.map(name => name.replace(/^(?:mailto:|@)/, '').toLowerCase())
     const wantedNames = plainNames.filter(name => name !== '')
-    const claims = list
-      .all()
-      .filter(({ claimed_sender }) => wantedNames.some(name => containsName(claimed_sender, name)))
+    const claims = (yield* list.all()).filter(({ claimed_sender }) =>
+      wantedNames.some(name => containsName(claimed_sender, name)),
+    )
     if (claims.length > 0) remove.run(formatJson(claims.map(({ id }) => id)))
     return claims.length
   }

@@ -1,6 +1,8 @@
 // Stores digests of the keys of deleted messages, so that a repeated message gets no second answer.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
+import type { FileSql } from '../sql/file-sql.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createExpiredKeyRemoval } from './single-use.ts'
 
@@ -15,7 +17,7 @@ export function createHandledSecret(): string {
  * Reads the key of the digests. If there is none, it creates and stores one. In a store that is not writable, it stores nothing and returns a key that
  * matches no digest.
  */
-export function openHandledSecret(db: Sql, isWritable: boolean): string {
+export function openHandledSecret(db: FileSql, isWritable: boolean): string {
   const find = db.prepare<{ value: string }>('SELECT value FROM secrets WHERE name = ?')
   const secret = find.get(handledSecretName)?.value
   if (secret !== undefined) return secret
@@ -39,7 +41,7 @@ interface MessageKey {
 /** The table with digests of the keys of deleted messages. The members run synchronously inside a write. */
 export interface HandledKeyTable {
   /** Stores the digest of the key of a message that is about to be deleted, for the time in which its peer may repeat the message. */
-  storeDigest(message: number, now: number): void
+  storeDigest(message: number, now: number): Operation<void>
   /** Returns the digest that `isHandled` compares. */
   digest(key: MessageKey): Uint8Array
 }
@@ -63,8 +65,8 @@ export function createHandledKeyTable(db: Sql, { channels, handledSecret }: Hand
       .update(JSON.stringify([agent, channel, duplicateKey]))
       .digest()
   return {
-    storeDigest(message, now) {
-      const key = read.get(message)
+    *storeDigest(message, now) {
+      const key = yield* read.get(message)
       if (!key) return
       upsertKey.run(digest(key), now + channels.repeatsForMs(key.channel))
       removeExpired(now)

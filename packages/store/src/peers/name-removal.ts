@@ -1,12 +1,16 @@
 // Replaces the names of forgotten peers in protecting relations by digests.
 import { digestName } from '../digests/digest-name.ts'
 import { formatJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 /** Prepares the removal of names from the relations that protect these peers. `agent` is null for all agents. The removal reads all such relations, which are few. */
 export function createNameRemoval(
   db: Sql,
-): (agent: string | null, peers: { readonly subjects: readonly string[]; readonly keys: readonly string[] }) => number {
+): (
+  agent: string | null,
+  peers: { readonly subjects: readonly string[]; readonly keys: readonly string[] },
+) => Operation<number> {
   const list = db.prepare<{
     id: number
     agent: string
@@ -23,8 +27,8 @@ export function createNameRemoval(
      ON CONFLICT (agent, channel, relation, peer) DO NOTHING`,
   )
   const remove = db.prepare('DELETE FROM relations WHERE id = ?')
-  return (agent, { subjects, keys }) => {
-    const rows = list.all(agent, formatJson(subjects), formatJson(keys))
+  return function* (agent, { subjects, keys }) {
+    const rows = yield* list.all(agent, formatJson(subjects), formatJson(keys))
     for (const row of rows) {
       insert.run(row.agent, row.channel, row.relation, digestName(row.peer), row.since)
       remove.run(row.id)

@@ -1,7 +1,7 @@
 // Stores the public keys that proved messages.
 import type { ProofKey } from '@postern/message'
-import { rowLocksOf } from '../sql/engine-defaults.ts'
 import { formatJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 /** The table of public keys that proved messages. */
@@ -11,12 +11,12 @@ export interface ProofKeyTable {
   /** Caches stored keys. The caller waits until their write is durable, because a write may be undone. */
   cacheStored(keys: readonly ProofKey[], now: number): void
   /** Finds the stored time of the last use of a key. Runs inside a write. */
-  findUse(key: ProofKey): number | undefined
+  findUse(key: ProofKey): Operation<number | undefined>
   /** Stores keys and the time of their use, inside a write. `uses` are the results of `findUse` for the keys. */
   upsertAll(keys: readonly ProofKey[], uses: readonly (number | undefined)[], now: number): void
-  find(digest: string): ProofKey | undefined
+  find(digest: string): Operation<ProofKey | undefined>
   /** Deletes the keys of these principals, inside a write, and returns their number. */
-  forgetOwners(owners: readonly string[]): number
+  forgetOwners(owners: readonly string[]): Operation<number>
 }
 
 /** The maximum number of keys in the table. The keys that were unused for longest are deleted, because a sender can invent any number of keys. */
@@ -34,7 +34,7 @@ interface KeyRow extends Omit<ProofKey, 'owner'> {
 
 /** Formats the condition of the rows to prune. The condition skips rows that another gateway is deleting, so that neither gateway waits. */
 function formatOldRowsCondition(db: Sql): string {
-  const { skipLocked } = rowLocksOf(db)
+  const { skipLocked } = db.rowLocks
   const oldRowCondition = 'id <= (SELECT max(id) FROM proof_keys) - ?'
   return skipLocked === ''
     ? oldRowCondition
@@ -65,19 +65,21 @@ export function createProofKeyTable(db: Sql): ProofKeyTable {
       if (lastSeen.size >= maxCachedKeys) lastSeen.clear()
       for (const { digest } of keys) lastSeen.set(digest, now)
     },
-    findUse: ({ digest }) => findUse.get(digest)?.used_at,
+    *findUse({ digest }) {
+      return (yield* findUse.get(digest))?.used_at
+    },
     upsertAll(keys, uses, now) {
       for (const [index, key] of keys.entries()) upsertKey(key, uses[index], now)
     },
-    find(digest) {
-      const row = find.get(digest)
+    *find(digest) {
+      const row = yield* find.get(digest)
       return row && { ...row, owner: row.owner ?? undefined }
     },
-    forgetOwners(owners) {
+    *forgetOwners(owners) {
       lastSeen.clear()
       // This statement reads the whole table and is rare, so it is prepared here.
       const deleteByOwner = db.prepare('DELETE FROM proof_keys WHERE owner IN (SELECT value FROM json_each(?))')
-      return deleteByOwner.run(formatJson(owners)).changes
+      return yield* deleteByOwner.change(formatJson(owners))
     },
   }
 }

@@ -4,6 +4,7 @@ import { isJsonObject, parseIfJson } from '@postern/message'
 import { rememberedDecisionKind } from '@postern/pipeline'
 import type { KeyedDigests } from '../digests/keyed-digest.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 const banKind = 'swarm-ban'
@@ -38,15 +39,15 @@ export function hideKey({ kind, key }: RecordName, { digest }: Pick<KeyedDigests
 export function createRecordHider(
   db: Sql,
   digests: KeyedDigests,
-): (agent: string | null, persons: readonly string[]) => void {
+): (agent: string | null, persons: readonly string[]) => Operation<void> {
   const list = db.prepare<ProtectingRow>(
     `SELECT id, kind, owner, key, value, person FROM records WHERE person IN (SELECT value FROM json_each(?2))
        AND (owner = 'agent:' || ?1 OR ?1 IS NULL) AND message IS NULL`,
   )
   const deleteFormer = db.prepare('DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?')
   const hide = db.prepare('UPDATE records SET key = ?2, value = ?3, person = ?4 WHERE id = ?1')
-  return (agent, persons) => {
-    for (const row of list.all(agent, JSON.stringify(persons)).filter(protects)) {
+  return function* (agent, persons) {
+    for (const row of (yield* list.all(agent, JSON.stringify(persons))).filter(protects)) {
       const key = hideKey(row, digests) ?? row.key
       deleteFormer.run(row.kind, row.owner, key)
       hide.run(row.id, key, formatJson(hideValue(row, key, digests)), digests.digest(row.person))

@@ -1,13 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { sqlOf } from '../sql/sql.ts'
+import { createSqliteSql } from '../sql/sqlite-sql.ts'
 import { loadRareKeys } from './rare-keys.ts'
 
 function openPeers(...names: readonly (readonly [string, string])[]) {
   const db = new DatabaseSync(':memory:')
   db.exec('CREATE TABLE peers (agent TEXT, name TEXT)')
   for (const name of names) db.prepare('INSERT INTO peers VALUES (?, ?)').run(...name)
-  return sqlOf(db)
+  return createSqliteSql(db)
 }
 
 const sql = 'SELECT agent, name FROM peers'

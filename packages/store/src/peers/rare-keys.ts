@@ -1,4 +1,5 @@
 // Caches all keys of a table that few messages match, so that most messages need no query for them.
+import { runNow } from '../sql/operation.ts'
 import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 
@@ -19,7 +20,7 @@ interface RareKeys {
  */
 export function loadRareKeys(db: Sql, selectKeys: string, { isSoleWriter }: WriterExclusivity): RareKeys {
   if (!isSoleWriter) return { add() {}, mayHave: () => true }
-  const rows = db.prepare<Record<string, string>>(`${selectKeys} LIMIT ${maxRareKeys}`).all()
+  const rows = runNow(db.prepare<Record<string, string>>(`${selectKeys} LIMIT ${maxRareKeys}`).all())
   const keys = new Set(rows.map(row => joinKey(Object.values(row))))
   return {
     add(parts) {

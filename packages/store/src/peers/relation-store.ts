@@ -23,23 +23,29 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
   const listOfPeer = db.prepare<RelationRow>(`${select} WHERE peer IN (?, ?) AND channel = ?`)
   const count = prepareAgentTotal(db)
   return {
-    async findRelation(key) {
-      const row = find.get(...keyValues(key))
-      return row && { ...readRelation(row), peer: key.peer }
+    findRelation(key) {
+      return db.read(function* () {
+        const row = yield* find.get(...keyValues(key))
+        return row && { ...readRelation(row), peer: key.peer }
+      })
     },
-    async listRelations({ limit, after = 0, ...filter }) {
-      const rows =
-        filter.agent === undefined
-          ? listAll.all(after, limit)
-          : list.all(filter.agent, filter.via, filter.relation, after, limit)
-      return rows.map(readRelation)
+    listRelations({ limit, after = 0, ...filter }) {
+      return db.read(function* () {
+        const rows =
+          filter.agent === undefined
+            ? yield* listAll.all(after, limit)
+            : yield* list.all(filter.agent, filter.via, filter.relation, after, limit)
+        return rows.map(readRelation)
+      })
     },
-    async listPeerRelations({ via, peer }) {
-      // A relation that protects a peer may contain a digest instead of its name.
-      const rows = listOfPeer.all(peer, digestName(peer), via).toSorted((a, b) => a.id - b.id)
-      return rows.map(row => ({ ...readRelation(row), peer }))
+    listPeerRelations({ via, peer }) {
+      return db.read(function* () {
+        // A relation that protects a peer may contain a digest instead of its name.
+        const rows = (yield* listOfPeer.all(peer, digestName(peer), via)).toSorted((a, b) => a.id - b.id)
+        return rows.map(row => ({ ...readRelation(row), peer }))
+      })
     },
-    countRelations: async ({ agent, via, relation }) => count(agent, via, relation),
+    countRelations: ({ agent, via, relation }) => db.read(() => count(agent, via, relation)),
   }
 }
 

@@ -2,13 +2,14 @@
 import type { Relation, RelationKey } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
 import { formatJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import { loadRareKeys } from './rare-keys.ts'
 
 /** The table of relations, such as `follower` and `blocked_by`. The members run synchronously inside a write. */
 export interface RelationTable {
-  has(key: RelationKey): boolean
+  has(key: RelationKey): Operation<boolean>
   relate(key: RelationKey, target: Relation['target'], now: number): void
   unrelate(key: RelationKey): void
   forgetPeer(via: string, peer: string): void
@@ -37,7 +38,9 @@ export function createRelationTable(db: Sql, ownership: WriterExclusivity): Rela
     "DELETE FROM relations WHERE peer = ? AND channel = ? AND relation <> 'blocked_by'",
   )
   return {
-    has: key => mayHave(key) && find.get(...keyValues(key)) !== undefined,
+    *has(key) {
+      return mayHave(key) && (yield* find.get(...keyValues(key))) !== undefined
+    },
     relate(key, target, now) {
       if (key.relation === 'blocked_by') blocks.add([key.agent, key.via, key.peer])
       insert.run(key.agent, key.via, key.relation, key.peer, formatJson(target), now)

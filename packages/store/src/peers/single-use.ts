@@ -1,7 +1,6 @@
 // Accepts keys that may be used only once, such as codes and nonces.
 import { hash } from 'node:crypto'
 import type { SingleUseStore } from '@postern/pipeline'
-import { rowLocksOf } from '../sql/engine-defaults.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
@@ -14,8 +13,8 @@ export function createSingleUseStore({ db, write, now }: StoreContext): SingleUs
   return {
     consumeOnce(key, expiresAt) {
       const digest = hash('sha256', key, 'buffer')
-      const consumeKey = () => {
-        const isFirst = insertKey.run(digest, Math.ceil(expiresAt), now()).changes > 0
+      function* consumeKey() {
+        const isFirst = (yield* insertKey.change(digest, Math.ceil(expiresAt), now())) > 0
         removeExpired(now())
         return isFirst
       }
@@ -28,7 +27,7 @@ export function createSingleUseStore({ db, write, now }: StoreContext): SingleUs
 export function createExpiredKeyRemoval(db: Sql): (now: number) => void {
   const removeExpired = db.prepare(
     `DELETE FROM single_use_keys WHERE digest IN
-       (SELECT digest FROM single_use_keys INDEXED BY single_use_keys_expiry WHERE expires_at < ? ORDER BY expires_at LIMIT 2 ${rowLocksOf(db).skipLocked})`,
+       (SELECT digest FROM single_use_keys INDEXED BY single_use_keys_expiry WHERE expires_at < ? ORDER BY expires_at LIMIT 2 ${db.rowLocks.skipLocked})`,
   )
   return now => void removeExpired.run(now)
 }

@@ -2,14 +2,15 @@
 import type { Authorship } from '@postern/pipeline'
 import { withdrawalMemoryMs } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import { loadRareKeys } from './rare-keys.ts'
 
 /** The table of objects that their authors deleted before the messages with these objects arrived. */
 export interface WithdrawalTable {
-  remember(via: string, authorship: Authorship, now: number): void
-  has(via: string, authorship: Authorship, now: number): boolean
+  remember(via: string, authorship: Authorship, now: number): Operation<void>
+  has(via: string, authorship: Authorship, now: number): Operation<boolean>
 }
 
 /** The maximum number of rows, because strangers can fill the table. New rows replace the oldest rows. */
@@ -26,9 +27,11 @@ function withdrawalValues({ author, object }: Authorship): [string, string, stri
 }
 
 /** Prepares a check whether an author has deleted an object, on any channel. */
-export function createWithdrawalFinder(db: Sql): (authorship: Authorship) => boolean {
+export function createWithdrawalFinder(db: Sql): (authorship: Authorship) => Operation<boolean> {
   const find = db.prepare(`SELECT 1 FROM withdrawals WHERE ${withdrawalCondition}`)
-  return authorship => find.get(...withdrawalValues(authorship)) !== undefined
+  return function* (authorship) {
+    return (yield* find.get(...withdrawalValues(authorship))) !== undefined
+  }
 }
 
 export function createWithdrawalTable(db: Sql, ownership: WriterExclusivity): WithdrawalTable {
@@ -45,13 +48,14 @@ export function createWithdrawalTable(db: Sql, ownership: WriterExclusivity): Wi
        AND (expires_at <= ?1 OR id <= ?2)`,
   )
   return {
-    remember(via, authorship, now) {
+    *remember(via, authorship, now) {
       const [author, object] = [digestName(authorship.author), digestName(authorship.object)]
       withdrawnKeys.add([via, author, object])
-      const row = insert.get(author, object, via, now + withdrawalMemoryMs)
+      const row = yield* insert.get(author, object, via, now + withdrawalMemoryMs)
       if (row) removeOld.run(now, row.id - maxWithdrawals)
     },
-    has: (via, authorship, now) =>
-      mayHave(via, authorship) && find.get(...withdrawalValues(authorship), via, now) !== undefined,
+    *has(via, authorship, now) {
+      return mayHave(via, authorship) && (yield* find.get(...withdrawalValues(authorship), via, now)) !== undefined
+    },
   }
 }

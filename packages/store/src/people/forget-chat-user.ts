@@ -1,7 +1,6 @@
 // Forgets the threads, files and records of a chat user.
 import type { ObjectStore, RemovedObjects } from '@postern/message'
 import { parseJsonText } from '@postern/message'
-import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { OwnedRecordStore } from '../transcript/records/record-store.ts'
 import type { StoreTranscript } from '../transcript/transcript-store.ts'
@@ -47,7 +46,7 @@ export function createChatUserForgetter(
   )
   return async (owner, { agent, leavesFiles }) => {
     let removedCount = agent === undefined ? await transcript.forgetOwner(owner) : 0
-    const threads = await readAfterWait(db, () => list.all(owner))
+    const threads = await db.read(() => list.all(owner))
     for (const { thread_id, lock_token, lock_expires_at, ...alias } of threads) {
       if (channels.chats.includes(alias.transport) && isWithOtherAgent(alias, agent)) continue
       const isLocked = lock_token !== null && (lock_expires_at ?? 0) > now()

@@ -5,10 +5,10 @@ import type { ChannelFacts } from '../channels/channel-facts.ts'
 import { createKeyedDigests } from '../digests/keyed-digest.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 import { maxRemovals } from '../messages/row-removal.ts'
-import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Operation } from '../sql/operation.ts'
+import { flatMapInOrder, mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { ForgetChats } from './forget-chat-user.ts'
 import type { LinkCodeTable } from './link-codes.ts'
@@ -79,7 +79,7 @@ function preparePersonForgetter(
 
   return async (forgetting): Promise<ForgetPersonResult> => {
     const { agent, addresses, exceptMessage = 0, isOwn = exceptMessage > 0 } = forgetting
-    const { persons, keys, addresses: personAddresses } = links.find({ agent, addresses })
+    const { persons, keys, addresses: personAddresses } = await context.db.read(() => links.find({ agent, addresses }))
     const personFilter = createPersonFilter(agent, personAddresses, context.channels)
     const { messages, threads, authors } = await deleteMessages(personFilter, exceptMessage)
     const chats = new Set([
@@ -90,10 +90,14 @@ function preparePersonForgetter(
     await deleteThreads([...threads], exceptMessage)
     const subjects = [...new Set([...personFilter.subjects, ...authors])]
     // The links are deleted last, so that a repeated call after an interruption still finds all addresses of the person.
-    const deletions = await write(batch => {
-      const deletedCodes = codes.forget(batch, { agent, keys, isOwn }, now())
-      const { relations, traces } = deleteTraces(batch, { agent: personFilter.agent, subjects, keys, isOwn })
-      return { links: links.deleteLinks(batch, persons, now()), relations, traces: traces + deletedCodes + otherCount }
+    const deletions = await write(function* (batch) {
+      const deletedCodes = yield* codes.forget(batch, { agent, keys, isOwn }, now())
+      const { relations, traces } = yield* deleteTraces(batch, { agent: personFilter.agent, subjects, keys, isOwn })
+      return {
+        links: yield* links.deleteLinks(batch, persons, now()),
+        relations,
+        traces: traces + deletedCodes + otherCount,
+      }
     })
     context.scrub()
     return { messages, attachments, ...deletions, unreachable }
@@ -123,13 +127,16 @@ function createOwnMessageRemoval({ db, write, now }: StoreContext, removeMessage
   const findNewest = db.prepare<{ number: number | null }>('SELECT max(seq) AS number FROM messages')
 
   return async (personFilter: PersonFilter, exceptMessage: number): Promise<MessageRemovalResult> => {
-    const removeOne = (batch: Batch, { seq }: { readonly seq: number }) => removeMessage(batch, seq, now())
-    const removeSlice = (batch: Batch, after: number): RemovedSlice => {
-      const { rows, upTo } = listMessages(personFilter, after)
+    function* removeSlice(batch: Batch, after: number): Operation<RemovedSlice> {
+      const { rows, upTo } = yield* listMessages(personFilter, after)
       const ownMessages = rows.filter(({ seq }) => seq !== exceptMessage)
-      return { rows, upTo, removedThreads: runParts(batch, ownMessages, removeOne) }
+      return {
+        rows,
+        upTo,
+        removedThreads: yield* mapInOrder(ownMessages, ({ seq }) => removeMessage(batch, seq, now())),
+      }
     }
-    const lastNumber = findNewest.get()?.number ?? 0
+    const lastNumber = (await db.read(() => findNewest.get()))?.number ?? 0
     const slices: RemovedSlice[] = []
     for (let after = 0; after < lastNumber; ) {
       const sliceStart = after
@@ -155,7 +162,12 @@ function createChatFinder({
   const find = db.prepare<{ scope: string }>(
     `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.chatCondition('channel')}`,
   )
-  return async threads => readAfterWait(db, () => [...threads].flatMap(thread => find.get(thread)?.scope ?? []))
+  return async threads =>
+    db.read(() =>
+      flatMapInOrder([...threads], function* (thread) {
+        return (yield* find.get(thread))?.scope ?? []
+      }),
+    )
 }
 
 /**
@@ -192,32 +204,34 @@ interface PersonSearchResult {
 function createLinkForgetter(db: Sql, people: PersonTable, deleteLinks: DeleteLinks) {
   const findAgents = db.prepare<{ agent: string }>('SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1')
   /** Lists the linked addresses of the person. The list is empty if the address belongs to somebody else by now. */
-  function listPerson(agent: string, address: PersonAddress): readonly PersonAddress[] {
+  function* listPerson(agent: string, address: PersonAddress): Operation<readonly PersonAddress[]> {
     const key = formatPersonKey(address)
-    const subject = people.findSubject(agent, key)?.subject
+    const subject = (yield* people.findSubject(agent, key))?.subject
     if (address.subject !== undefined && typeof subject === 'string' && subject !== address.subject) return []
-    return people
-      .findKeys(agent, key)
-      .map(linkedKey => readPersonKey(linkedKey, people.findSubject(agent, linkedKey)?.subject))
+    return yield* mapInOrder(yield* people.findKeys(agent, key), function* (linkedKey) {
+      return readPersonKey(linkedKey, (yield* people.findSubject(agent, linkedKey))?.subject)
+    })
   }
 
-  function deletePerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): number {
+  function* deletePerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): Operation<number> {
     // The person may have linked further addresses since the search.
-    const linkedKeys = new Set(keys.flatMap(key => people.findKeys(agent, key)))
+    const linkedKeys = new Set(yield* flatMapInOrder(keys, key => people.findKeys(agent, key)))
     for (const linkedKey of linkedKeys) people.deleteState(agent, linkedKey)
-    const deletedLinks = keys.reduce((sum, key) => sum + deleteLinks(batch, { agent, key }, now), 0)
+    let deletedLinks = 0
+    for (const key of keys) deletedLinks += yield* deleteLinks(batch, { agent, key }, now)
     people.dropUnlinked(agent, [...linkedKeys])
     return deletedLinks
   }
 
   return {
-    find({ agent, addresses }: Pick<ForgetPersonRequest, 'agent' | 'addresses'>): PersonSearchResult {
+    *find({ agent, addresses }: Pick<ForgetPersonRequest, 'agent' | 'addresses'>): Operation<PersonSearchResult> {
       const addressesByKey = new Map(addresses.map(address => [formatPersonKey(address), address]))
       const persons: LinkedPerson[] = []
       for (const address of addresses) {
-        const agents = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
+        const agents =
+          agent === undefined ? (yield* findAgents.all(formatPersonKey(address))).map(row => row.agent) : [agent]
         for (const concernedAgent of new Set(agents)) {
-          const person = listPerson(concernedAgent, address)
+          const person = yield* listPerson(concernedAgent, address)
           for (const personAddress of person)
             addressesByKey.set(formatPersonKey(personAddress), {
               ...personAddress,
@@ -228,8 +242,11 @@ function createLinkForgetter(db: Sql, people: PersonTable, deleteLinks: DeleteLi
       }
       return { persons, keys: [...addressesByKey.keys()], addresses: [...addressesByKey.values()] }
     },
-    deleteLinks: (batch: Batch, persons: readonly LinkedPerson[], now: number): number =>
-      persons.reduce((sum, person) => sum + deletePerson(batch, person, now), 0),
+    *deleteLinks(batch: Batch, persons: readonly LinkedPerson[], now: number): Operation<number> {
+      let deletedLinks = 0
+      for (const person of persons) deletedLinks += yield* deletePerson(batch, person, now)
+      return deletedLinks
+    },
   }
 }
 
@@ -242,9 +259,9 @@ function createPersonMessageList(db: Sql) {
        AND (principal IN (SELECT value FROM json_each(?4))
          OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5))) ORDER BY seq LIMIT ${maxRemovals}`,
   )
-  return ({ agent, addresses, subjects }: PersonFilter, after: number): MessageSlice => {
+  return function* ({ agent, addresses, subjects }: PersonFilter, after: number): Operation<MessageSlice> {
     const upTo = after + sliceSize
-    const rows = find.all(after, upTo, agent, JSON.stringify(subjects), JSON.stringify(addresses))
+    const rows = yield* find.all(after, upTo, agent, JSON.stringify(subjects), JSON.stringify(addresses))
     return { rows, upTo: rows.length < maxRemovals ? upTo : (rows.at(-1)?.seq ?? upTo) }
   }
 }

@@ -1,6 +1,5 @@
 // Lists everybody about whom the store has data, so that a restored gateway can forget people again.
 import type { PersonAddress } from '@postern/pipeline'
-import { readAfterWait } from '../sql/engine-defaults.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { readPersonKey } from './person-table.ts'
 
@@ -42,15 +41,17 @@ export function createKnownPeopleReader(context: StoreContext): KnownPeopleReade
   }
   return {
     async readSenders(after) {
-      const last = await readAfterWait(context.db, () => getQueries().findNewest.get()?.seq ?? 0)
+      const last = await context.db.read(function* () {
+        return (yield* getQueries().findNewest.get())?.seq ?? 0
+      })
       if (after >= last) return undefined
-      const rows = await readAfterWait(context.db, () => getQueries().listSenders.all(after, after + sliceSize))
+      const rows = await context.db.read(() => getQueries().listSenders.all(after, after + sliceSize))
       return { persons: rows.map(readPerson), lastNumber: after + sliceSize }
     },
     async readOtherPeople() {
-      const otherPersonRows = await readAfterWait(context.db, () => getQueries().listOtherPersons.all())
-      const claims = await readAfterWait(context.db, () => getQueries().listClaims.all())
-      const owners = await readAfterWait(context.db, () => getQueries().listOwners.all())
+      const otherPersonRows = await context.db.read(() => getQueries().listOtherPersons.all())
+      const claims = await context.db.read(() => getQueries().listClaims.all())
+      const owners = await context.db.read(() => getQueries().listOwners.all())
       return {
         persons: [
           ...otherPersonRows.map(readPerson),

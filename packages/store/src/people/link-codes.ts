@@ -10,6 +10,7 @@ import { linkLimits } from '@postern/pipeline'
 import type { ChannelFacts } from '../channels/channel-facts.ts'
 import type { KeyedDigests } from '../digests/keyed-digest.ts'
 import { createKeyedDigests } from '../digests/keyed-digest.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -35,10 +36,10 @@ interface CodeRow {
 
 /** Issues codes and links the addresses whose codes are confirmed. The members run synchronously inside a write. */
 export interface LinkCodeTable {
-  request(batch: Batch, request: LinkRequest, now: number): LinkRequestResult
-  confirm(batch: Batch, confirmation: LinkConfirmation, now: number): LinkConfirmationResult
+  request(batch: Batch, request: LinkRequest, now: number): Operation<LinkRequestResult>
+  confirm(batch: Batch, confirmation: LinkConfirmation, now: number): Operation<LinkConfirmationResult>
   /** Deletes all codes from or to these addresses, with the notices that carried them, and returns their number. */
-  forget(batch: Batch, filter: ForgottenCodes, now: number): number
+  forget(batch: Batch, filter: ForgottenCodes, now: number): Operation<number>
 }
 
 interface ForgottenCodes {
@@ -67,51 +68,70 @@ export function createLinkCodeTable(
   const findRefusal = createRefusalFinder({ db, channels }, people, digests)
 
   return {
-    request(batch, { agent, asker, target, message, digest, notice }, now) {
-      const earlierCode = codes.findByMessage.get(message)
+    *request(batch, { agent, asker, target, message, digest, notice }, now) {
+      const earlierCode = yield* codes.findByMessage.get(message)
       if (earlierCode) return { outcome: 'sent', notice: earlierCode.notice }
-      removal.purge(batch, now)
+      yield* removal.purge(batch, now)
       const [from, to] = [formatPersonKey(asker), formatPersonKey(target)]
-      if (people.findSubject(agent, from)) registerOwner(batch, { agent, key: from, subject: asker.subject }, now)
+      if (yield* people.findSubject(agent, from))
+        yield* registerOwner(batch, { agent, key: from, subject: asker.subject }, now)
       const host = asker.address.slice(asker.address.lastIndexOf('@') + 1)
-      const reason = findRefusal({ agent, from, to, host }, now)
+      const reason = yield* findRefusal({ agent, from, to, host }, now)
       if (reason) return { outcome: 'refused', reason }
       codes.supersede.run(now, agent, from, to)
       const codeValues = [from, host, asker.subject, to, target.subject ?? null, removeTag(to, channels)] as const
       codes.insert.run(message, agent, ...codeValues, digest, notice, now, now + linkLimits.codeLifetimeMs)
       return { outcome: 'sent', notice }
     },
-    confirm(batch, { agent, asker, message, digest, formerDigests = [], notice, events }, now) {
-      const digests = JSON.stringify([digest, ...formerDigests])
-      const askerKey = formatPersonKey(asker)
-      const usedCode = codes.findUsed.get(agent, askerKey, digests, message)
-      if (usedCode)
-        return {
-          outcome: 'linked',
-          target: readPersonKey(usedCode.target),
-          notice: links.findNotice(agent, askerKey, usedCode.target) ?? notice,
-        }
-      const openCodeValues = [agent, askerKey, asker.subject, now, linkLimits.maxAttempts] as const
-      const openCodes = codes.listOpen.all(...openCodeValues)
-      if (openCodes.length === 0) return { outcome: 'none' }
-      const code = codes.find.get(...openCodeValues, digests)
-      if (!code) {
-        codes.countMiss.run(...openCodeValues)
-        return {
-          outcome: 'wrong',
-          attemptsLeft: Math.max(...openCodes.map(({ tries }) => linkLimits.maxAttempts - tries - 1)),
-        }
-      }
-      codes.consume.run(now, message, code.message)
-      registerOwner(batch, { agent, key: askerKey, subject: asker.subject }, now)
-      registerOwner(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
-      const proof = { requestedIn: code.message, confirmedIn: message, notice, at: now }
-      const personsBefore = people.describeAll(agent, [askerKey, code.target])
-      if (!links.join(agent, [askerKey, code.target], proof)) return { outcome: 'full' }
-      queueEvent(batch, { kind: 'link', personsBefore, personsAfter: people.describeAll(agent, [askerKey]) }, events)
-      return { outcome: 'linked', target: readPersonKey(code.target), notice }
-    },
+    confirm: createCodeConfirmation(codes, people, { links, registerOwner, queueEvent }),
     forget: removal.forget,
+  }
+}
+
+interface CodeConfirmationDeps extends Pick<LinkCodeDeps, 'queueEvent'> {
+  readonly links: LinkTable
+  readonly registerOwner: RegisterOwner
+}
+
+/** Prepares the confirmation of a code, which links the two addresses. */
+function createCodeConfirmation(
+  codes: ReturnType<typeof prepareCodeQueries>,
+  people: PersonTable,
+  { links, registerOwner, queueEvent }: CodeConfirmationDeps,
+): LinkCodeTable['confirm'] {
+  return function* (batch, { agent, asker, message, digest, formerDigests = [], notice, events }, now) {
+    const digests = JSON.stringify([digest, ...formerDigests])
+    const askerKey = formatPersonKey(asker)
+    const usedCode = yield* codes.findUsed.get(agent, askerKey, digests, message)
+    if (usedCode)
+      return {
+        outcome: 'linked',
+        target: readPersonKey(usedCode.target),
+        notice: (yield* links.findNotice(agent, askerKey, usedCode.target)) ?? notice,
+      }
+    const openCodeValues = [agent, askerKey, asker.subject, now, linkLimits.maxAttempts] as const
+    const openCodes = yield* codes.listOpen.all(...openCodeValues)
+    if (openCodes.length === 0) return { outcome: 'none' }
+    const code = yield* codes.find.get(...openCodeValues, digests)
+    if (!code) {
+      codes.countMiss.run(...openCodeValues)
+      return {
+        outcome: 'wrong',
+        attemptsLeft: Math.max(...openCodes.map(({ tries }) => linkLimits.maxAttempts - tries - 1)),
+      }
+    }
+    codes.consume.run(now, message, code.message)
+    yield* registerOwner(batch, { agent, key: askerKey, subject: asker.subject }, now)
+    yield* registerOwner(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
+    const proof = { requestedIn: code.message, confirmedIn: message, notice, at: now }
+    const personsBefore = yield* people.describeAll(agent, [askerKey, code.target])
+    if (!(yield* links.join(agent, [askerKey, code.target], proof))) return { outcome: 'full' }
+    yield* queueEvent(
+      batch,
+      { kind: 'link', personsBefore, personsAfter: yield* people.describeAll(agent, [askerKey]) },
+      events,
+    )
+    return { outcome: 'linked', target: readPersonKey(code.target), notice }
   }
 }
 
@@ -142,7 +162,7 @@ function prepareCodeQueries(db: Sql) {
 
 interface CodeRemoval {
   /** Deletes some of the codes that no longer count for the limits. */
-  purge(batch: Batch, now: number): void
+  purge(batch: Batch, now: number): Operation<void>
   readonly forget: LinkCodeTable['forget']
 }
 
@@ -164,23 +184,29 @@ function createCodeRemoval(db: Sql, removeNotice: RemoveNotice, digests: KeyedDi
        ended_at = coalesce(ended_at, ?5) WHERE message = ?1`,
   )
 
-  function removeCodes(batch: Batch, codes: readonly { message: number; notice: string }[], now: number): number {
+  function* removeCodes(
+    batch: Batch,
+    codes: readonly { message: number; notice: string }[],
+    now: number,
+  ): Operation<number> {
     for (const { message, notice } of codes) {
       // The notice that carried a code is useless once the code has expired.
-      removeNotice(batch, notice, now)
+      yield* removeNotice(batch, notice, now)
       remove.run(message)
     }
     return codes.length
   }
 
   return {
-    purge: (batch, now) => void removeCodes(batch, listOld.all(now - retentionMs, maxPurged), now),
-    forget(batch, { agent, keys, isOwn }, now) {
-      const codes = listByKeys.all(agent ?? null, JSON.stringify(isOwn ? keys : digests.withDigests(keys)))
-      if (!isOwn) return removeCodes(batch, codes, now)
+    *purge(batch, now) {
+      yield* removeCodes(batch, yield* listOld.all(now - retentionMs, maxPurged), now)
+    },
+    *forget(batch, { agent, keys, isOwn }, now) {
+      const codes = yield* listByKeys.all(agent ?? null, JSON.stringify(isOwn ? keys : digests.withDigests(keys)))
+      if (!isOwn) return yield* removeCodes(batch, codes, now)
       const digest = (name: string) => digests.digest(name)
       for (const { message, notice, asker, target, sent_to } of codes) {
-        removeNotice(batch, notice, now)
+        yield* removeNotice(batch, notice, now)
         anonymize.run(message, digest(asker), digest(target), digest(sent_to), now)
       }
       return codes.length
@@ -194,17 +220,19 @@ interface AddressOwner {
   readonly subject: string | undefined
 }
 
+type RegisterOwner = (batch: Batch, owner: AddressOwner, now: number) => Operation<void>
+
 /**
  * Prepares the registration of the owner of an address. If the address had another principal before, its links and their shared state are deleted, so
  * that the new owner begins without them.
  */
-function createOwnerRegistration(people: PersonTable, deleteLinks: DeleteLinks) {
-  return (batch: Batch, { agent, key, subject }: AddressOwner, now: number): void => {
-    const storedSubject = people.findSubject(agent, key)?.subject
+function createOwnerRegistration(people: PersonTable, deleteLinks: DeleteLinks): RegisterOwner {
+  return function* (batch, { agent, key, subject }, now) {
+    const storedSubject = (yield* people.findSubject(agent, key))?.subject
     if (typeof storedSubject === 'string' && subject !== undefined && storedSubject !== subject) {
-      const linkedKeys = people.findKeys(agent, key)
+      const linkedKeys = yield* people.findKeys(agent, key)
       for (const formerKey of linkedKeys) people.deleteState(agent, formerKey)
-      deleteLinks(batch, { agent, key }, now)
+      yield* deleteLinks(batch, { agent, key }, now)
       people.dropUnlinked(agent, linkedKeys)
     }
     people.storeAddress(agent, key, subject)
@@ -220,12 +248,12 @@ interface LinkProof {
 
 interface LinkTable {
   /** Returns the notice that carried the code of a link. */
-  findNotice(agent: string, asker: string, target: string): string | undefined
+  findNotice(agent: string, asker: string, target: string): Operation<string | undefined>
   /**
    * Links two addresses. The state that the agent has stored for the asker stays. The state of the target is used only if the asker has none.
    * @returns false if the person has too many addresses
    */
-  join(agent: string, pair: readonly [asker: string, target: string], proof: LinkProof): boolean
+  join(agent: string, pair: readonly [asker: string, target: string], proof: LinkProof): Operation<boolean>
 }
 
 function createLinkTable(db: Sql, people: PersonTable): LinkTable {
@@ -237,16 +265,18 @@ function createLinkTable(db: Sql, people: PersonTable): LinkTable {
     'SELECT notice FROM person_links WHERE agent = ? AND asker = ? AND target = ?',
   )
   return {
-    findNotice: (agent, asker, target) => find.get(agent, asker, target)?.notice,
-    join(agent, [asker, target], proof) {
-      const askerKeys = people.findKeys(agent, asker)
-      const targetKeys = people.findKeys(agent, target)
+    *findNotice(agent, asker, target) {
+      return (yield* find.get(agent, asker, target))?.notice
+    },
+    *join(agent, [asker, target], proof) {
+      const askerKeys = yield* people.findKeys(agent, asker)
+      const targetKeys = yield* people.findKeys(agent, target)
       if (new Set([...askerKeys, ...targetKeys]).size > linkLimits.maxAddresses) {
         people.dropUnlinked(agent, [asker, target])
         return false
       }
       insert.run(agent, asker, target, proof.requestedIn, proof.confirmedIn, proof.notice, proof.at)
-      const [id = asker] = people.findKeys(agent, asker)
+      const [id = asker] = yield* people.findKeys(agent, asker)
       people.moveState(agent, askerKeys[0] ?? asker, id)
       people.copyStateIfAbsent(agent, targetKeys[0] ?? target, id)
       return true
@@ -266,11 +296,14 @@ function createRefusalFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   people: PersonTable,
   digests: KeyedDigests,
-): (plannedLink: PlannedLink, now: number) => LinkRefusal | undefined {
+): (plannedLink: PlannedLink, now: number) => Operation<LinkRefusal | undefined> {
   const prepareCount = (column: 'asker' | 'asker_host' | 'sent_to') => {
     const query = db.prepare<{ n: number }>(`SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`)
-    return (value: string, cutoff: number) =>
-      digests.withDigests([value]).reduce((sum, name) => sum + (query.get(name, cutoff)?.n ?? 0), 0)
+    return function* (value: string, cutoff: number) {
+      let count = 0
+      for (const name of digests.withDigests([value])) count += (yield* query.get(name, cutoff))?.n ?? 0
+      return count
+    }
   }
   const countAll = db.prepare<{ n: number }>('SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
   const [countByAsker, countByHost, countByTarget] = [
@@ -278,14 +311,14 @@ function createRefusalFinder(
     prepareCount('asker_host'),
     prepareCount('sent_to'),
   ]
-  return ({ agent, from, to, host }, now) => {
-    const keys = people.findKeys(agent, from)
+  return function* ({ agent, from, to, host }, now) {
+    const keys = yield* people.findKeys(agent, from)
     if (keys.includes(to)) return 'linked'
-    if (new Set([...keys, ...people.findKeys(agent, to)]).size > linkLimits.maxAddresses) return 'full'
-    if (countByAsker(from, now - hourMs) >= linkLimits.requestsPerHour) return 'asked_too_often'
-    if ((countAll.get(now - dayMs)?.n ?? 0) >= linkLimits.codesPerDay) return 'asked_too_often'
-    if (countByHost(host, now - dayMs) >= linkLimits.requestsPerHostPerDay) return 'asked_too_often'
-    return countByTarget(removeTag(to, channels), now - dayMs) >= linkLimits.codesPerTargetPerDay
+    if (new Set([...keys, ...(yield* people.findKeys(agent, to))]).size > linkLimits.maxAddresses) return 'full'
+    if ((yield* countByAsker(from, now - hourMs)) >= linkLimits.requestsPerHour) return 'asked_too_often'
+    if (((yield* countAll.get(now - dayMs))?.n ?? 0) >= linkLimits.codesPerDay) return 'asked_too_often'
+    if ((yield* countByHost(host, now - dayMs)) >= linkLimits.requestsPerHostPerDay) return 'asked_too_often'
+    return (yield* countByTarget(removeTag(to, channels), now - dayMs)) >= linkLimits.codesPerTargetPerDay
       ? 'sent_too_often'
       : undefined
   }

@@ -1,7 +1,7 @@
 // Ends the links of a person.
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { RemoveNotice } from './notice-removal.ts'
 
@@ -14,7 +14,7 @@ export type DeleteLinks = (
   batch: Batch,
   address: { readonly agent: string; readonly key: string },
   now: number,
-) => number
+) => Operation<number>
 
 export function createLinkRemoval(
   { db }: Pick<StoreContext, 'db'>,
@@ -28,10 +28,10 @@ export function createLinkRemoval(
      WHERE d.ended_at IS NULL AND m.agent = ?1 AND m.flags LIKE '%"linked_copy"%' AND (m.channel || ' @' || d.destination = ?2
        OR m.principal = (SELECT a.subject FROM person_addresses a WHERE a.agent = ?1 AND a.address = ?2))`,
   )
-  return (batch, { agent, key }, now) => {
-    const deletedLinks = deleteLinks.all(agent, key)
-    runParts(batch, findCopies.all(agent, key), (part, { message }) => removeMessage(part, message, now))
-    runParts(batch, deletedLinks, (part, { notice }) => removeNotice(part, notice, now))
+  return function* (batch, { agent, key }, now) {
+    const deletedLinks = yield* deleteLinks.all(agent, key)
+    for (const { message } of yield* findCopies.all(agent, key)) yield* removeMessage(batch, message, now)
+    for (const { notice } of deletedLinks) yield* removeNotice(batch, notice, now)
     return deletedLinks.length
   }
 }

@@ -3,6 +3,8 @@ import type { ChannelName, Json, Part } from '@postern/message'
 import { plainTextOf } from '@postern/message'
 import type { OwnThread, OwnThreadFilter, OwnThreadStore } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
+import { flatMapInOrder } from '../sql/operation.ts'
 import { entriesWithMessage, fromChatCondition, ownMessageCondition } from '../threads/person-messages.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
@@ -35,30 +37,38 @@ export function createOwnThreadStore({ db, channels }: OwnThreadDeps): OwnThread
     `SELECT m.target FROM ${selectOwnEntries(channels)} AND e.kind = 'message' AND NOT (${fromChatCondition(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
-  function findOwnRow(filter: OwnThreadFilter, thread: number): ThreadRow | undefined {
-    const row = Number.isSafeInteger(thread) ? find.get(thread, filter.agent) : undefined
+  function* findOwnRow(filter: OwnThreadFilter, thread: number): Operation<ThreadRow | undefined> {
+    const row = Number.isSafeInteger(thread) ? yield* find.get(thread, filter.agent) : undefined
     return row && isOwnThread(row, filter, channels) ? row : undefined
   }
 
   return {
-    async listOwnThreads({ agent, scopes, subjects, limit, before = Number.MAX_SAFE_INTEGER }) {
-      const rows = [
-        ...scopes.flatMap(({ via, scope }) => listInScopes.all(scope, via, agent, before, limit + 1)),
-        ...subjects.flatMap(subject => listStarted.all(subject, agent, before, limit + 1)),
-      ]
-      const newestThreads = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
-      const page = newestThreads.slice(0, limit)
-      const threads = page.flatMap(row => describe(row, formatJson(subjects)))
-      return { threads, next: newestThreads.length > limit ? page.at(-1)?.id : undefined }
+    listOwnThreads({ agent, scopes, subjects, limit, before = Number.MAX_SAFE_INTEGER }) {
+      return db.read(function* () {
+        const rows = [
+          ...(yield* flatMapInOrder(scopes, ({ via, scope }) =>
+            listInScopes.all(scope, via, agent, before, limit + 1),
+          )),
+          ...(yield* flatMapInOrder(subjects, subject => listStarted.all(subject, agent, before, limit + 1))),
+        ]
+        const newestThreads = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
+        const page = newestThreads.slice(0, limit)
+        const threads = yield* flatMapInOrder(page, row => describe(row, formatJson(subjects)))
+        return { threads, next: newestThreads.length > limit ? page.at(-1)?.id : undefined }
+      })
     },
-    async findOwnThread(filter, thread) {
-      const row = findOwnRow(filter, thread)
-      return row && describe(row, formatJson(filter.subjects))[0]
+    findOwnThread(filter, thread) {
+      return db.read(function* () {
+        const row = yield* findOwnRow(filter, thread)
+        return row && (yield* describe(row, formatJson(filter.subjects)))[0]
+      })
     },
-    async readLastTarget(filter, thread) {
-      const row = findOwnRow(filter, thread)
-      const destination = row && findTarget.get(row.id, formatJson(filter.subjects))
-      return destination && parseJson<Json>(destination.target)
+    readLastTarget(filter, thread) {
+      return db.read(function* () {
+        const row = yield* findOwnRow(filter, thread)
+        const destination = row && (yield* findTarget.get(row.id, formatJson(filter.subjects)))
+        return destination && parseJson<Json>(destination.target)
+      })
     },
   }
 }
@@ -98,10 +108,14 @@ function createThreadDescriber({ db, channels }: OwnThreadDeps) {
     `SELECT e.at, '' AS content FROM ${ownEntries} AND coalesce(e.answers, e.seq) >= ?3
      ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
   )
-  return ({ id, channel: via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] => {
-    const firstEntry = findFirstEntry.get(id, subjects)
+  return function* (
+    { id, channel: via, scope, key, begun_by }: ThreadRow,
+    subjects: string,
+  ): Operation<readonly OwnThread[]> {
+    const firstEntry = yield* findFirstEntry.get(id, subjects)
     if (!firstEntry) return []
-    const lastEntry = findLastEntry.get(id, subjects, findScanStart.get(id)?.position ?? 0) ?? firstEntry
+    const lastEntry =
+      (yield* findLastEntry.get(id, subjects, (yield* findScanStart.get(id))?.position ?? 0)) ?? firstEntry
     const beginning = plainTextOf(parseJson<readonly Part[]>(firstEntry.content)).trim().slice(0, maxBeginningChars)
     const position = { id, via, scope, key, isShared: begun_by !== null }
     return [{ ...position, begunAt: firstEntry.at, lastAt: lastEntry.at, beginning: beginning.toWellFormed() }]

@@ -5,7 +5,7 @@ import type { LinkNotifications, PeopleStore, PersonLink } from '@postern/pipeli
 import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
 import { createRemoveMessage } from '../forgetting/remove-message.ts'
 import type { AdmitNewMessage } from '../messages/refusals.ts'
-import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -51,7 +51,7 @@ export function createPeopleStore(
   return {
     async findPerson(agent, identity) {
       const key = formatPersonKey(identity)
-      const storedAddress = people.findSubject(agent, key)
+      const storedAddress = await db.read(() => people.findSubject(agent, key))
       if (!storedAddress || (storedAddress.subject !== null && storedAddress.subject !== identity.subject))
         return undefined
       // The first person who writes from a linked address becomes its owner.
@@ -62,7 +62,7 @@ export function createPeopleStore(
           people.dropUnlinked(agent, [key])
         })
       }
-      return readAfterWait(db, () => people.find(agent, key))
+      return db.read(() => people.find(agent, key))
     },
     requestLink: request => write(batch => codes.request(batch, request, now())),
     confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),
@@ -88,20 +88,20 @@ function createUnlink(
   )
 
   /** Deletes all links of an address, with the shared state of all linked addresses. The state cannot be divided among the addresses. */
-  function deleteAllLinks(batch: Batch, agent: string, key: string, events?: LinkNotifications): number {
-    const personsBefore = people.describeAll(agent, [key])
+  function* deleteAllLinks(batch: Batch, agent: string, key: string, events?: LinkNotifications): Operation<number> {
+    const personsBefore = yield* people.describeAll(agent, [key])
     const addresses = personsBefore.flatMap(person => person.addresses)
     const keys = addresses.map(formatPersonKey)
     for (const linkedKey of keys) people.deleteState(agent, linkedKey)
-    const deletedLinks = deleteLinks(batch, { agent, key }, now())
+    const deletedLinks = yield* deleteLinks(batch, { agent, key }, now())
     people.dropUnlinked(agent, keys)
     if (events) {
       const subjects = new Map(
         addresses.flatMap(address => (address.subject ? [[formatPersonKey(address), address.subject]] : [])),
       )
-      queueEvent(
+      yield* queueEvent(
         batch,
-        { kind: 'unlink', personsBefore, personsAfter: people.describeAll(agent, keys, subjects) },
+        { kind: 'unlink', personsBefore, personsAfter: yield* people.describeAll(agent, keys, subjects) },
         events,
       )
     }
@@ -110,18 +110,21 @@ function createUnlink(
 
   return {
     unlink: ({ agent, identity, other, events }) =>
-      write(batch => {
+      write(function* (batch) {
         const [ownKey, key] = [formatPersonKey(identity), formatPersonKey(other)]
-        const storedAddress = people.findSubject(agent, ownKey)
+        const storedAddress = yield* people.findSubject(agent, ownKey)
         if (ownKey === key || storedAddress?.subject !== identity.subject) return false
-        if (!people.findKeys(agent, ownKey).includes(key)) return false
-        deleteAllLinks(batch, agent, key, events)
+        if (!(yield* people.findKeys(agent, ownKey)).includes(key)) return false
+        yield* deleteAllLinks(batch, agent, key, events)
         return true
       }),
     unlinkAll: subject =>
-      write(batch =>
-        listAddresses.all(subject).reduce((sum, { agent, address }) => sum + deleteAllLinks(batch, agent, address), 0),
-      ),
+      write(function* (batch) {
+        let deletedLinks = 0
+        for (const { agent, address } of yield* listAddresses.all(subject))
+          deletedLinks += yield* deleteAllLinks(batch, agent, address)
+        return deletedLinks
+      }),
   }
 }
 
@@ -133,13 +136,20 @@ function createPeopleReader(db: Sql): Pick<PeopleStore, 'listLinks' | 'readPerso
   const findScope = db.prepare<{ scope: string }>('SELECT scope FROM threads WHERE id = ?')
   const findState = db.prepare<{ state: string }>('SELECT state FROM person_states WHERE agent = ? AND person = ?')
   return {
-    listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
-    async readPersonState(agent, person) {
-      const row = findState.get(agent, person)
-      return row && (parseJsonText(row.state) as Json)
+    listLinks: ({ agent, limit, after = 0 }) =>
+      db.read(function* () {
+        return (yield* list.all(after, agent ?? null, limit)).map(readLink)
+      }),
+    readPersonState(agent, person) {
+      return db.read(function* () {
+        const row = yield* findState.get(agent, person)
+        return row && (parseJsonText(row.state) as Json)
+      })
     },
-    async readThreadScope(thread) {
-      return findScope.get(thread)?.scope ?? ''
+    readThreadScope(thread) {
+      return db.read(function* () {
+        return (yield* findScope.get(thread))?.scope ?? ''
+      })
     },
   }
 }

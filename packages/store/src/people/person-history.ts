@@ -2,6 +2,8 @@
 import type { ChannelName } from '@postern/message'
 import type { Entry, PeopleStore, PersonHistoryRequest } from '@postern/pipeline'
 import { formatJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
+import { flatMapInOrder } from '../sql/operation.ts'
 import type { RecalledRow } from '../threads/entries.ts'
 import { recalledColumns } from '../threads/entries.ts'
 import { recallEntry } from '../threads/history.ts'
@@ -39,27 +41,29 @@ export function createPersonHistory({
     `SELECT ${recalledColumns}, (SELECT t.channel FROM threads t WHERE t.id = e.thread_id) AS channel, ${othersChatCondition('?2', channels)} AS is_private
      FROM messages e WHERE seq = ?1`,
   )
-  const readAll = (order: readonly EntryOrder[], speakers: string): Entry[] =>
-    order.flatMap(({ seq }) => {
-      const row = read.get(seq, speakers)
+  const readAll = (order: readonly EntryOrder[], speakers: string): Operation<Entry[]> =>
+    flatMapInOrder(order, function* ({ seq }) {
+      const row = yield* read.get(seq, speakers)
       return row ? [{ ...recallEntry(row), via: row.channel }] : []
     })
 
-  return async request => {
-    const { beforeMessage: before, head, tail, thread: currentThread, speakers = [] } = request
-    const threadIds = findThreads(request)
-    const threads =
-      currentThread === undefined || threadIds.includes(currentThread) ? threadIds : [currentThread, ...threadIds]
-    const listAll = (query: typeof listFirst, limit: number) =>
-      threads.flatMap(thread => query.all(thread, before, limit)).toSorted(comparePositions)
-    const firstEntries = head > 0 ? listAll(listFirst, head).slice(0, head) : []
-    const lastEntries = tail > 0 && head <= firstEntries.length ? listAll(listLast, tail).slice(-tail) : []
-    const headEnd = firstEntries.at(-1)
-    return readAll(
-      [...firstEntries, ...lastEntries.filter(entry => !headEnd || comparePositions(headEnd, entry) < 0)],
-      formatJson(speakers),
-    )
-  }
+  return request =>
+    db.read(function* () {
+      const { beforeMessage: before, head, tail, thread: currentThread, speakers = [] } = request
+      const threadIds = yield* findThreads(request)
+      const threads =
+        currentThread === undefined || threadIds.includes(currentThread) ? threadIds : [currentThread, ...threadIds]
+      function* listAll(query: typeof listFirst, limit: number) {
+        return (yield* flatMapInOrder(threads, thread => query.all(thread, before, limit))).toSorted(comparePositions)
+      }
+      const firstEntries = head > 0 ? (yield* listAll(listFirst, head)).slice(0, head) : []
+      const lastEntries = tail > 0 && head <= firstEntries.length ? (yield* listAll(listLast, tail)).slice(-tail) : []
+      const headEnd = firstEntries.at(-1)
+      return yield* readAll(
+        [...firstEntries, ...lastEntries.filter(entry => !headEnd || comparePositions(headEnd, entry) < 0)],
+        formatJson(speakers),
+      )
+    })
 }
 
 function comparePositions(a: EntryOrder, b: EntryOrder): number {
@@ -72,13 +76,15 @@ function createPrivateThreadFinder({
   channels,
 }: Pick<StoreContext, 'db' | 'channels'>): (
   request: Pick<PersonHistoryRequest, 'agent' | 'scopes'>,
-) => readonly number[] {
+) => Operation<readonly number[]> {
   const find = db.prepare<{ id: number }>(
     `SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
        AND (${channels.sql.caseInsensitiveCondition('channel')} OR scope = ?1) ORDER BY id DESC LIMIT ${maxThreads}`,
   )
-  return ({ agent, scopes }) => {
-    const threadIds = scopes.flatMap(({ via, scope }) => find.all(scope, via, agent)).map(({ id }) => id)
+  return function* ({ agent, scopes }) {
+    const threadIds = (yield* flatMapInOrder(scopes, ({ via, scope }) => find.all(scope, via, agent))).map(
+      ({ id }) => id,
+    )
     return threadIds.toSorted((a, b) => b - a).slice(0, maxThreads)
   }
 }

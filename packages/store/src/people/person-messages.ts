@@ -1,7 +1,8 @@
 // Finds the messages of a person to agents, so that agents that store data themselves can forget the person, too.
 import type { PeopleStore, Person, PersonAddress, PersonMessage, PersonMessagesRequest } from '@postern/pipeline'
-import { readAfterWait } from '../sql/engine-defaults.ts'
 import { parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
+import { flatMapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { ThreadIds } from '../threads/threads.ts'
 import { publicIdOf } from '../threads/threads.ts'
@@ -42,22 +43,24 @@ function prepareReader(context: StoreContext, people: PersonTable): PeopleStore[
   const listOtherMessages = createOtherMessageList(db)
   const readThread = db.prepare<ThreadIds>('SELECT key, public_id FROM threads WHERE id = ?')
   return async request => {
-    const persons = await readAfterWait(db, () => listPersons(request))
+    const persons = await db.read(() => listPersons(request))
     const personFilter = createSpeakerFilter(request, persons, channels)
-    const lastNumber = (await readAfterWait(db, () => findNewest.get()))?.number ?? 0
+    const lastNumber = (await db.read(() => findNewest.get()))?.number ?? 0
     const rows: PersonMessageRow[] = []
     for (let after = 0; after < lastNumber; after += sliceSize) {
-      rows.push(...(await readAfterWait(db, () => listMessages(personFilter, after))))
+      rows.push(...(await db.read(() => listMessages(personFilter, after))))
     }
     const ownSeqs = new Set(rows.map(({ seq }) => seq))
     const threads = new Set(rows.map(({ thread_id }) => thread_id))
     for (let after = 0; after < lastNumber && threads.size > 0; after += sliceSize) {
-      for (const { seq, thread_id } of await readAfterWait(db, () => listOtherMessages(after))) {
+      for (const { seq, thread_id } of await db.read(() => listOtherMessages(after))) {
         if (!ownSeqs.has(seq)) threads.delete(thread_id)
       }
     }
-    const namesByThread = await readAfterWait(db, () =>
-      [...threads].flatMap(thread => toThreadName(thread, readThread.get(thread))),
+    const namesByThread = await db.read(() =>
+      flatMapInOrder([...threads], function* (thread) {
+        return toThreadName(thread, yield* readThread.get(thread))
+      }),
     )
     const ids = new Map(namesByThread)
     return { persons, messages: rows.map(row => readRow(row, ids.get(row.thread_id))) }
@@ -79,24 +82,30 @@ function createPersonFinder(db: Sql, people: PersonTable) {
   const listOwned = db.prepare<{ agent: string; address: string }>(
     'SELECT agent, address FROM person_addresses WHERE subject = ?',
   )
-  return ({ agent, addresses, owner }: PersonMessagesRequest): readonly (Person & { readonly agent: string })[] => {
-    const namesByAddress = addresses.flatMap(address =>
-      findAgents
-        .all(formatPersonKey(address))
-        .filter(row => isSameSubject(people.findSubject(row.agent, formatPersonKey(address))?.subject, address))
-        .map(row => ({ agent: row.agent, key: formatPersonKey(address) })),
-    )
+  return function* ({
+    agent,
+    addresses,
+    owner,
+  }: PersonMessagesRequest): Operation<readonly (Person & { readonly agent: string })[]> {
+    const namesByAddress: { readonly agent: string; readonly key: string }[] = []
+    for (const address of addresses) {
+      const key = formatPersonKey(address)
+      for (const row of yield* findAgents.all(key))
+        if (isSameSubject((yield* people.findSubject(row.agent, key))?.subject, address))
+          namesByAddress.push({ agent: row.agent, key })
+    }
     const ownedNames =
-      owner === undefined ? [] : listOwned.all(owner).map(row => ({ agent: row.agent, key: row.address }))
+      owner === undefined ? [] : (yield* listOwned.all(owner)).map(row => ({ agent: row.agent, key: row.address }))
     const names = [...namesByAddress, ...ownedNames].filter(
       speakerName => agent === undefined || speakerName.agent === agent,
     )
     const keysByAgent = Map.groupBy(names, speakerName => speakerName.agent)
-    return [...keysByAgent].flatMap(([nameAgent, keys]) =>
-      people
-        .describeAll(nameAgent, [...new Set(keys.map(({ key }) => key))])
-        .map(person => ({ ...person, agent: nameAgent })),
-    )
+    const persons: (Person & { readonly agent: string })[] = []
+    for (const [nameAgent, keys] of keysByAgent) {
+      const described = yield* people.describeAll(nameAgent, [...new Set(keys.map(({ key }) => key))])
+      persons.push(...described.map(person => ({ ...person, agent: nameAgent })))
+    }
+    return persons
   }
 }
 

@@ -2,6 +2,8 @@
 import type { ChannelName } from '@postern/message'
 import type { Person, PersonAddress } from '@postern/pipeline'
 import { loadRareKeys } from '../peers/rare-keys.ts'
+import type { Operation } from '../sql/operation.ts'
+import { mapInOrder } from '../sql/operation.ts'
 import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 
@@ -19,16 +21,20 @@ export function readPersonKey(key: string, subject?: string | null): PersonAddre
 /** The tables of linked addresses and of the state of people. The members run synchronously inside a write. */
 export interface PersonTable {
   /** Lists the keys of all addresses of the person with this address, in order. */
-  findKeys(agent: string, key: string): readonly string[]
+  findKeys(agent: string, key: string): Operation<readonly string[]>
   /** Finds the person of an address. Returns undefined if the address has no links. */
-  find(agent: string, key: string): Person | undefined
+  find(agent: string, key: string): Operation<Person | undefined>
   /**
    * Describes the persons of these addresses, including addresses without links. `subjects` are the principals of addresses that may have been deleted
    * from the table.
    */
-  describeAll(agent: string, keys: readonly string[], subjects?: ReadonlyMap<string, string>): readonly Person[]
+  describeAll(
+    agent: string,
+    keys: readonly string[],
+    subjects?: ReadonlyMap<string, string>,
+  ): Operation<readonly Person[]>
   /** Finds the principal for which an address was proven. Returns undefined if the table does not have the address. */
-  findSubject(agent: string, key: string): { readonly subject: string | null } | undefined
+  findSubject(agent: string, key: string): Operation<{ readonly subject: string | null } | undefined>
   /** Stores an address with its principal. The first principal of an address stays. */
   storeAddress(agent: string, key: string, subject: string | undefined): void
   /** Deletes the addresses that have no link. */
@@ -59,27 +65,28 @@ export function createPersonTable(db: Sql, ownership: WriterExclusivity): Person
     `DELETE FROM person_addresses WHERE agent = ?1 AND address = ?2
        AND NOT EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))`,
   )
-  const copyState = `INSERT INTO person_states (agent, person, state)
-    SELECT agent, ?3, state FROM person_states WHERE agent = ?1 AND person = ?2`
-  const moveState = db.prepare(`${copyState} ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`)
-  const copyStateIfAbsent = db.prepare(`${copyState} ON CONFLICT DO NOTHING`)
-  const deleteStateRow = db.prepare('DELETE FROM person_states WHERE agent = ? AND person = ?')
-  const listKeys = (agent: string, key: string) => findKeys.all(agent, key).map(row => row.key)
+  function* listKeys(agent: string, key: string) {
+    return (yield* findKeys.all(agent, key)).map(row => row.key)
+  }
   const describe = createPersonReader(db, {
     listKeys,
-    findSubject: (agent, key) => findSubject.get(agent, key)?.subject,
+    *findSubject(agent, key) {
+      return (yield* findSubject.get(agent, key))?.subject
+    },
   })
   return {
     findKeys: listKeys,
-    find(agent, key) {
-      const person = describe(agent, key)
+    *find(agent, key) {
+      const person = yield* describe(agent, key)
       return person.addresses.length > 1 ? person : undefined
     },
-    describeAll(agent, keys, subjects) {
-      const persons = keys.map(key => describe(agent, key, subjects))
+    *describeAll(agent, keys, subjects) {
+      const persons = yield* mapInOrder(keys, key => describe(agent, key, subjects))
       return [...new Map(persons.map(person => [person.id, person])).values()]
     },
-    findSubject: (agent, key) => (addressKeys.mayHave([agent, key]) ? findSubject.get(agent, key) : undefined),
+    *findSubject(agent, key) {
+      return addressKeys.mayHave([agent, key]) ? yield* findSubject.get(agent, key) : undefined
+    },
     storeAddress(agent, key, subject) {
       addressKeys.add([agent, key])
       upsertAddress.run(agent, key, subject ?? null)
@@ -87,6 +94,18 @@ export function createPersonTable(db: Sql, ownership: WriterExclusivity): Person
     dropUnlinked(agent, keys) {
       for (const key of keys) deleteUnlinked.run(agent, key)
     },
+    ...createPersonStateTable(db),
+  }
+}
+
+/** Creates the members that move and delete the states of people. */
+function createPersonStateTable(db: Sql): Pick<PersonTable, 'moveState' | 'copyStateIfAbsent' | 'deleteState'> {
+  const copyState = `INSERT INTO person_states (agent, person, state)
+    SELECT agent, ?3, state FROM person_states WHERE agent = ?1 AND person = ?2`
+  const moveState = db.prepare(`${copyState} ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`)
+  const copyStateIfAbsent = db.prepare(`${copyState} ON CONFLICT DO NOTHING`)
+  const deleteStateRow = db.prepare('DELETE FROM person_states WHERE agent = ? AND person = ?')
+  return {
     moveState(agent, from, to) {
       if (from === to) return
       moveState.run(agent, from, to)
@@ -103,19 +122,24 @@ export function createPersonTable(db: Sql, ownership: WriterExclusivity): Person
 
 interface PersonReaderDeps {
   readonly listKeys: PersonTable['findKeys']
-  findSubject(agent: string, key: string): string | null | undefined
+  findSubject(agent: string, key: string): Operation<string | null | undefined>
 }
 
 function createPersonReader(db: Sql, { listKeys, findSubject }: PersonReaderDeps) {
   const listLinks = db.prepare<PersonLinkRow>(
     'SELECT id, asker, target FROM person_links WHERE agent = ?1 AND asker IN (SELECT value FROM json_each(?2))',
   )
-  return (agent: string, key: string, subjects?: ReadonlyMap<string, string>): Person => {
-    const keys = listKeys(agent, key)
-    const read = (personKey: string) =>
-      readPersonKey(personKey, findSubject(agent, personKey) ?? subjects?.get(personKey))
-    const links = keys.length > 1 ? listLinks.all(agent, JSON.stringify(keys)) : []
-    return { id: keys[0] ?? key, founder: read(findFounder(links, key)), addresses: keys.map(read) }
+  return function* (agent: string, key: string, subjects?: ReadonlyMap<string, string>): Operation<Person> {
+    const keys = yield* listKeys(agent, key)
+    function* read(personKey: string) {
+      return readPersonKey(personKey, (yield* findSubject(agent, personKey)) ?? subjects?.get(personKey))
+    }
+    const links = keys.length > 1 ? yield* listLinks.all(agent, JSON.stringify(keys)) : []
+    return {
+      id: keys[0] ?? key,
+      founder: yield* read(findFounder(links, key)),
+      addresses: yield* mapInOrder(keys, read),
+    }
   }
 }
 

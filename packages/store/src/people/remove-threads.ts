@@ -1,9 +1,7 @@
 // Deletes the threads of a person that have no messages any more.
 import { createThreadRowRemoval } from '../forgetting/remove-thread.ts'
-import { readAfterWait } from '../sql/engine-defaults.ts'
+import type { Operation } from '../sql/operation.ts'
 import { createEntryRemoval } from '../threads/entry-removal.ts'
-import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 /** The range of message numbers that one transaction reads, so that other writes can run in between. */
@@ -34,29 +32,29 @@ export function createUnusedThreadRemoval({
   const rows = createThreadRowRemoval(db)
 
   /** Removes the threads from the set that have another message than `exceptMessage` within this range of message numbers. */
-  const dropThreadsInUse = (remainingThreads: Set<number>, { exceptMessage, after, upTo }: MessageRange) => {
-    for (const { thread_id } of listUsed.all(JSON.stringify([...remainingThreads]), after, upTo, exceptMessage))
+  function* dropThreadsInUse(remainingThreads: Set<number>, { exceptMessage, after, upTo }: MessageRange) {
+    for (const { thread_id } of yield* listUsed.all(JSON.stringify([...remainingThreads]), after, upTo, exceptMessage))
       remainingThreads.delete(thread_id)
   }
 
-  function deleteRows(batch: Batch, unusedThreads: ReadonlySet<number>, keptThread: number | undefined): void {
+  function* deleteRows(unusedThreads: ReadonlySet<number>, keptThread: number | undefined): Operation<void> {
     const threadList = JSON.stringify([...unusedThreads])
-    runParts(batch, findBackground.all(threadList), (_, { seq }) => deleteEntry(seq))
+    for (const { seq } of yield* findBackground.all(threadList)) yield* deleteEntry(seq)
     rows.deleteMemory(threadList)
     rows.deleteThreads(JSON.stringify([...unusedThreads].filter(thread => thread !== keptThread)))
   }
   return async (threads, exceptMessage) => {
     const remainingThreads = new Set(threads)
-    const lastNumber = (await readAfterWait(db, () => findLast.get()))?.number ?? 0
+    const lastNumber = (await db.read(() => findLast.get()))?.number ?? 0
     for (let after = 0; after < lastNumber && remainingThreads.size > 0; after += sliceSize) {
       const upTo = Math.min(after + sliceSize, lastNumber)
       await write(() => dropThreadsInUse(remainingThreads, { exceptMessage, after, upTo }))
     }
     if (remainingThreads.size === 0) return
-    await write(batch => {
+    await write(function* () {
       // A thread stays if a message has arrived in it in the meantime.
-      dropThreadsInUse(remainingThreads, { exceptMessage, after: lastNumber, upTo: Number.MAX_SAFE_INTEGER })
-      deleteRows(batch, remainingThreads, findThread.get(exceptMessage)?.thread_id)
+      yield* dropThreadsInUse(remainingThreads, { exceptMessage, after: lastNumber, upTo: Number.MAX_SAFE_INTEGER })
+      yield* deleteRows(remainingThreads, (yield* findThread.get(exceptMessage))?.thread_id)
     })
   }
 }

@@ -8,6 +8,7 @@ import { createRecordHider } from '../peers/protecting-records.ts'
 import type { PeerBlockingDeps } from '../queue/deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../queue/deliveries/peer-blocking.ts'
 import type { RecordedFetchTable } from '../replay/recorded-fetches.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
@@ -66,13 +67,13 @@ export function createTraceRemoval(
   const forgetBackground = createBackgroundRemoval(db)
   const removeBroadcasts = createBroadcastRemoval(db)
   const findPrincipal = (key: string) => channels.formatSubject(readPersonKey(key)) ?? []
-  return (batch: Batch, { agent, subjects, keys, isOwn }: RemovedPerson): RemovedTraces => {
+  return function* (batch: Batch, { agent, subjects, keys, isOwn }: RemovedPerson): Operation<RemovedTraces> {
     const subjectsJson = JSON.stringify(subjects)
-    if (isOwn) hideRecords(agent, keys)
+    if (isOwn) yield* hideRecords(agent, keys)
     const persons = isOwn ? keys : digests.withDigests(keys)
     for (const peer of subjects) {
       for (const via of channels.names) {
-        stopDeliveries(
+        yield* stopDeliveries(
           batch,
           { via, peer, agent: agent ?? undefined, isRemoved: true },
           { reason: 'taken_back', error: 'the recipient is forgotten' },
@@ -81,24 +82,24 @@ export function createTraceRemoval(
       }
     }
     const deletedCounts = [
-      deleteDeliveries(batch, JSON.stringify({ agent, subjects })),
-      forgetBackground(agent, subjectsJson),
-      deleteRecords.run(agent, JSON.stringify(persons)).changes,
-      tables.lookups.forget(subjects),
-      clearStarters.run(agent, JSON.stringify([...subjects, ...keys.flatMap(findPrincipal)])).changes,
-      tables.proofKeys.forgetOwners(subjects),
-      removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)]),
-      deleteWithdrawals.run(subjectsJson).changes,
-      removeNames(agent, { subjects, keys }),
+      yield* deleteDeliveries(batch, JSON.stringify({ agent, subjects })),
+      yield* forgetBackground(agent, subjectsJson),
+      yield* deleteRecords.change(agent, JSON.stringify(persons)),
+      yield* tables.lookups.forget(subjects),
+      yield* clearStarters.change(agent, JSON.stringify([...subjects, ...keys.flatMap(findPrincipal)])),
+      yield* tables.proofKeys.forgetOwners(subjects),
+      yield* removeClaims([...subjects, ...keys.map(key => readPersonKey(key).address)]),
+      yield* deleteWithdrawals.change(subjectsJson),
+      yield* removeNames(agent, { subjects, keys }),
     ]
     removeBroadcasts()
-    const relations = deleteRelations.run(agent, subjectsJson, JSON.stringify(keys)).changes
+    const relations = yield* deleteRelations.change(agent, subjectsJson, JSON.stringify(keys))
     return { relations, traces: deletedCounts.reduce((sum, count) => sum + count, 0) }
   }
 }
 
 /** Prepares the deletion of a person's messages from the background of other conversations. */
-function createBackgroundRemoval(db: Sql): (agent: string | null, subjects: string) => number {
+function createBackgroundRemoval(db: Sql): (agent: string | null, subjects: string) => Operation<number> {
   const eraseContent = db.prepare(
     `UPDATE messages SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
      WHERE seq IN (SELECT b.seq FROM fetched_context b JOIN threads t ON t.id = b.thread_id
@@ -109,8 +110,8 @@ function createBackgroundRemoval(db: Sql): (agent: string | null, subjects: stri
     `UPDATE fetched_context SET principal = NULL WHERE principal IN (SELECT value FROM json_each(?2))
        AND thread_id IN (SELECT id FROM threads WHERE ?1 IS NULL OR agent = ?1)`,
   )
-  return (agent, subjects) => {
-    const { changes } = eraseContent.run(agent, subjects)
+  return function* (agent, subjects) {
+    const changes = yield* eraseContent.change(agent, subjects)
     clearPrincipal.run(agent, subjects)
     return changes
   }

@@ -67,7 +67,6 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
   const db = openPostgresDatabase(pool, {
     operatorPool,
     schema,
-    now,
     version: schemaMigrations.length,
     onOutdated: reportOutdated,
     formatNotices: batch => notifyCodec.format(listNotices(batch)).map(payload => [channel, payload] as const),

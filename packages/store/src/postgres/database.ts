@@ -1,35 +1,31 @@
 // Implements the database of the store on PostgreSQL.
-
-import { createOperationRunner, markHandled } from '../batching/operation-runner.ts'
-import type { Database, SqlValue } from '../sql/sql.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Operation } from '../sql/operation.ts'
+import type { Query, Sql, SqlValue } from '../sql/sql.ts'
 import type { Writer, WriterHooks } from '../transaction/writer.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
 import { formatSequenceName, readNumberedInsert } from './connection/numbering.ts'
-import type { StepResult } from './connection/pipelined-run.ts'
 import type { ConnectionPool } from './connection/pool.ts'
-import type { PendingStatement, PlainStatement } from './connection/statement-session.ts'
-import { createStatement, createStatementCache } from './connection/statement-session.ts'
+import type { PlainStatement } from './connection/statement-session.ts'
+import { createStatement, createStatementCache, waitForResult } from './connection/statement-session.ts'
 import { createLockKeys } from './locks/lock-keys.ts'
-import type { DatabaseDeps, OperationContext } from './operation-context.ts'
+import type { DatabaseDeps } from './operation-context.ts'
+import { createOperationScope } from './operation-context.ts'
 import { translateQuery } from './sql/translate-query.ts'
-import type { ReadRetries } from './transactions/readings.ts'
 import { createReadings } from './transactions/readings.ts'
 import type { TransactionOptions } from './transactions/transaction.ts'
 import { createTransactions } from './transactions/transaction.ts'
 import { createPostgresWriter } from './transactions/writer.ts'
 
-export interface PostgresDatabase extends Omit<Database, 'read'>, ReadRetries {
+export interface PostgresDatabase extends Sql {
   openWriter(hooks: WriterHooks): Writer
-  /** Runs a query like `read`, on connections that only operators use. */
-  readonly readForOperators: ReadRetries['read']
-  /** Returns the time of the clock, which stands still while an operation runs. */
-  now(): number
+  /** Runs a call whose queries use the connections that only operators use. */
+  runForOperators<T>(call: () => T): T
 }
 
 interface DatabaseOptions extends TransactionOptions {
   /** The connections for the queries of operators. */
   readonly operatorPool: Pick<ConnectionPool, 'acquire'>
-  readonly now: () => number
 }
 
 /**
@@ -40,18 +36,20 @@ export function openPostgresDatabase(
   pool: Pick<ConnectionPool, 'acquire'>,
   options: DatabaseOptions,
 ): PostgresDatabase {
-  const runner = createOperationRunner<OperationContext>(options.now)
+  const scope = createOperationScope()
   const sequences = new Map<string, string>()
-  const readResult = (pending: PendingStatement): StepResult => pending.result ?? runner.suspend()
   const keys = createLockKeys(options.schema)
+  const read = createReadings(pool, scope)
+  const readForOperators = createReadings(options.operatorPool, scope)
+  const operatorCalls = new AsyncLocalStorage<true>()
 
-  const readings = createReadings(pool, { runner })
   const db: PostgresDatabase = {
-    ...createPreparation({ runner, sequences, readResult }),
+    ...createPreparation({ scope, sequences }),
     prepareCheck(sql) {
       const check = createStatement(`SELECT must_hold(is_so) FROM (${translateQuery(sql)}) AS checked`)
-      return (...values) => void runner.context().session.add(check, values)
+      return (...values) => void scope.context().session.add(check, values)
     },
+    hasEndChecks: true,
     rowLocks: {
       // This lock does not skip rows to which other rows only refer by a foreign key.
       skipLocked: 'FOR NO KEY UPDATE SKIP LOCKED',
@@ -60,21 +58,11 @@ export function openPostgresDatabase(
       isRunning: holder =>
         `EXISTS (SELECT 1 FROM gateways g WHERE g.lease_owner = ${holder} AND NOT pg_try_advisory_xact_lock(g.lock))`,
     },
-    readBatch: runner.readBatch,
-    now: runner.now,
-    ...readings,
-    readForOperators: createReadings(options.operatorPool, { runner }).read,
+    read: operation => (operatorCalls.getStore() ? readForOperators(operation) : read(operation)),
+    runForOperators: call => operatorCalls.run(true, call),
     openWriter(hooks) {
-      const write = createTransactions({ db, pool, runner, keys, sequences, readResult }, { ...options, ...hooks })
-      const writer = createPostgresWriter(write, hooks)
-      // An operation that waits for results runs again from its start, so each write in the operation is queued only once.
-      const once = <T>(enqueue: () => Promise<T>) => runner.act(() => markHandled(enqueue()))
-      return {
-        ...writer,
-        write: (operation, terms) => once(() => writer.write(operation, terms)),
-        writeLightly: (operation, terms) => once(() => writer.writeLightly(operation, terms)),
-        writeLast: operation => once(() => writer.writeLast(operation)),
-      }
+      const write = createTransactions({ db, pool, keys, scope, sequences }, { ...options, ...hooks })
+      return createPostgresWriter(write, hooks)
     },
   }
   return db
@@ -84,66 +72,77 @@ interface PreparationDeps extends DatabaseDeps {
   readonly sequences: Map<string, string>
 }
 
-function createPreparation({
-  runner,
-  sequences,
-  readResult,
-}: PreparationDeps): Pick<PostgresDatabase, 'prepare' | 'prepareReturning'> {
+function createPreparation(deps: PreparationDeps): Pick<Sql, 'prepare' | 'prepareInsert' | 'prepareReturning'> {
   const getStatement = createStatementCache()
-  const requestStatement = (statement: PlainStatement, values: readonly SqlValue[]) =>
-    runner.nextStep(statement.id, () => runner.context().session.run(statement, values))
+  const send = (statement: PlainStatement, values: readonly SqlValue[]) =>
+    deps.scope.context().session.run(statement, values)
 
-  function prepareNumbered(numberedInsert: NumberedInsert, statement: PlainStatement) {
-    const { table, name } = numberedInsert
-    sequences.set(table, formatSequenceName(numberedInsert))
-    const insert = (values: readonly SqlValue[]) => {
-      const number = runner.nextStep(statement.id, () => {
-        const { session, nextNumber } = runner.context()
-        const rowNumber = nextNumber(table)
-        session.run(statement, [...values, rowNumber])
-        return rowNumber
-      })
-      return { [name]: number }
-    }
+  function prepare<Row>(sql: string): Query<Row> {
+    const numberedInsert = readNumberedInsert(sql)
+    const statement = getStatement(translateQuery(numberedInsert?.sql ?? sql))
+    if (numberedInsert) return prepareNumbered(deps, numberedInsert, statement)
     return {
-      get: (...values: SqlValue[]) => insert(values),
-      all: (...values: SqlValue[]) => [insert(values)],
-      run(...values: SqlValue[]) {
-        insert(values)
-        return { changes: 1 }
+      *get(...values) {
+        return (yield* waitForResult(send(statement, values))).rows[0] as Row | undefined
+      },
+      *all(...values) {
+        return [...(yield* waitForResult(send(statement, values))).rows] as Row[]
+      },
+      run: (...values) => void send(statement, values),
+      *change(...values) {
+        return (yield* waitForResult(send(statement, values))).changes
       },
     }
   }
 
   return {
-    prepare(sql) {
-      const numberedInsert = readNumberedInsert(sql)
-      const statement = getStatement(translateQuery(numberedInsert?.sql ?? sql))
-      if (numberedInsert) return prepareNumbered(numberedInsert, statement)
-      return {
-        get: (...values) => readResult(requestStatement(statement, values)).rows[0],
-        all: (...values) => [...readResult(requestStatement(statement, values)).rows],
-        run: (...values) => toChangeResult(requestStatement(statement, values), readResult),
+    prepare,
+    prepareInsert(sql, id = 'id') {
+      const insert = prepare<{ readonly id: number }>(`${sql} RETURNING ${id} AS id`)
+      return function* (...values) {
+        const row = yield* insert.get(...values)
+        if (!row) throw new Error('nothing was inserted')
+        return row.id
       }
     },
-    prepareReturning(sql) {
+    prepareReturning<Row>(sql: string) {
       const statement = getStatement(translateQuery(sql))
-      return (...values) => {
-        const pending = requestStatement(statement, values)
-        return () => readResult(pending).rows[0]
+      return (...values: SqlValue[]) => {
+        const pending = send(statement, values)
+        return () => {
+          if (!pending.result) throw new Error('a row was read before the end of its transaction')
+          return pending.result.rows[0] as Row | undefined
+        }
       }
     },
   }
 }
 
-/** Returns the result of a change. Reading `changes` waits until the statement has run, and most callers never read it. */
-function toChangeResult(
-  pending: PendingStatement,
-  readResult: DatabaseDeps['readResult'],
-): { readonly changes: number } {
+/** Prepares an INSERT whose row gets its number in this process, so that nobody waits for the server. */
+function prepareNumbered<Row>(
+  { scope, sequences }: PreparationDeps,
+  numberedInsert: NumberedInsert,
+  statement: PlainStatement,
+): Query<Row> {
+  const { table, name } = numberedInsert
+  sequences.set(table, formatSequenceName(numberedInsert))
+  function* insert(values: readonly SqlValue[]): Operation<Row> {
+    const { session, nextNumber } = scope.context()
+    const number = yield* nextNumber(table)
+    session.run(statement, [...values, number])
+    return { [name]: number } as Row
+  }
   return {
-    get changes() {
-      return readResult(pending).changes
+    get: (...values) => insert(values),
+    *all(...values) {
+      return [yield* insert(values)]
+    },
+    run() {
+      throw new Error(`an insertion into ${table} must wait for its number`)
+    },
+    *change(...values) {
+      yield* insert(values)
+      return 1
     },
   }
 }

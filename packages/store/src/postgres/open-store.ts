@@ -49,14 +49,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const clock = options.now ? { now: options.now } : createServerClock(reading)
   const { db, openWriter, notices, notifyOthers, whenListening, release } = connectPostgres({ ...options, clock })
   const calls = createStoreCalls(db, options.maxWaitMs)
-  const operatorCalls = createStoreCalls({ read: db.readForOperators }, options.maxWaitMs)
+  const operatorCalls = createStoreCalls({ read: db.read, run: db.runForOperators }, options.maxWaitMs)
   const store = assembleStore({
     db,
     openWriter: readsOnly ? () => refusingWriter : openWriter,
     readsOnly,
     files: noBlobFiles,
     notices,
-    now: db.now,
+    now: clock.now,
     log,
     channels,
     handledSecret,

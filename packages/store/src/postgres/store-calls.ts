@@ -1,9 +1,10 @@
 // Wraps the methods of the store on PostgreSQL as calls that run at the same time.
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/message'
-import { listUnreadMembers } from '../batching/read-members.ts'
+import { listUnloadedMembers } from '../sql/lazy-members.ts'
+import type { Operation } from '../sql/operation.ts'
+import type { Sql } from '../sql/sql.ts'
 import { createNoAnswerError } from './connection/store-errors.ts'
-import type { ReadRetries } from './transactions/readings.ts'
 
 /** Wraps the store's methods, and counts the running calls. */
 export interface StoreCalls {
@@ -16,6 +17,11 @@ export interface StoreCalls {
 
 type Work = () => unknown
 
+interface StoreCallDeps extends Pick<Sql, 'read'> {
+  /** Runs a call, for operators with their own connections. */
+  readonly run?: <T>(call: () => T) => T
+}
+
 /** The time until the next attempt to reach the server, ms. */
 const retryMs = 200
 
@@ -25,7 +31,10 @@ const defaultMaxWaitMs = 10_000
 /** The maximum time for which closing waits for running calls, ms. A gateway stops within ten seconds (`stopOnSignals`). */
 const maxCloseMs = 5_000
 
-export function createStoreCalls({ read }: Pick<ReadRetries, 'read'>, maxWaitMs = defaultMaxWaitMs): StoreCalls {
+export function createStoreCalls(
+  { read, run = work => work() }: StoreCallDeps,
+  maxWaitMs = defaultMaxWaitMs,
+): StoreCalls {
   const keepAlive = createKeepAlive()
   let hasEnded = false
 
@@ -33,23 +42,23 @@ export function createStoreCalls({ read }: Pick<ReadRetries, 'read'>, maxWaitMs 
     if (hasEnded) throw new Error('the store is closed')
     keepAlive.acquire()
     try {
-      const value = await read(work, name)
-      // Lazy members are loaded here, because their later readers cannot wait for the server.
-      const readUnreadMember = isLease(name) ? readUntilDone : readMember
-      await Promise.all(listUnreadMembers(value).map(member => readUnreadMember(member, `member of ${name}`)))
-      return value
+      return await run(async () => {
+        const value = await work()
+        // Lazy members are loaded here, because their later readers cannot wait for the server.
+        const load = isLease(name) ? readUntilDone : read
+        await Promise.all(listUnloadedMembers(value).map(operation => load(operation)))
+        return value
+      })
     } finally {
       keepAlive.release()
     }
   }
 
-  const readMember = (member: Work, name: string) => read(member, name)
-
   /** Repeats the query until the server answers, because leased work must reach its worker. */
-  async function readUntilDone(member: Work, name: string): Promise<unknown> {
+  async function readUntilDone(operation: () => Operation<void>): Promise<void> {
     for (;;) {
       try {
-        return await read(member, name)
+        return await read(operation)
       } catch (error) {
         if (!(error instanceof Unavailable) || hasEnded) throw error
         await delay(retryMs)
@@ -58,8 +67,8 @@ export function createStoreCalls({ read }: Pick<ReadRetries, 'read'>, maxWaitMs 
   }
 
   function wrapMethod(name: string, method: (...args: unknown[]) => unknown) {
-    const run = (...args: unknown[]) => call(name, () => method(...args))
-    return hasTimeLimit(name) ? (...args: unknown[]) => limitWait(run(...args), maxWaitMs) : run
+    const callMethod = (...args: unknown[]) => call(name, () => method(...args))
+    return hasTimeLimit(name) ? (...args: unknown[]) => limitWait(callMethod(...args), maxWaitMs) : callMethod
   }
 
   return {

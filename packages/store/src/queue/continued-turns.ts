@@ -1,7 +1,8 @@
 // Lets turns begin within the transactions of their messages, so that one sync to disk stores a message with its answer.
 import { LeaseLost } from '@postern/message'
 import type { Turn } from '@postern/pipeline'
-import type { Batch } from '../transaction/batch.ts'
+import { toOperation } from '../sql/operation.ts'
+import type { Batch, WriteOperation } from '../transaction/batch.ts'
 
 /** The turns that begin before their messages are durable. */
 export interface ContinuedTurns {
@@ -11,7 +12,7 @@ export interface ContinuedTurns {
    * Stores an answer in the transaction of its message. Returns undefined if the transaction takes no more answers. The promise rejects with `LeaseLost` if the
    * transaction is undone.
    */
-  storeWithMessage<T>(turn: Turn, operation: (batch: Batch) => T): Promise<T> | undefined
+  storeWithMessage<T>(turn: Turn, operation: WriteOperation<T>): Promise<T> | undefined
   /** Runs a write when the message of the turn is durable. @throws LeaseLost if the message was not stored */
   runWhenStored<T>(turn: Turn, write: () => Promise<T>): Promise<T>
 }
@@ -25,7 +26,7 @@ interface ContinuedTurn {
 }
 
 interface EarlyAnswer {
-  readonly operation: (batch: Batch) => unknown
+  readonly operation: WriteOperation<unknown>
   readonly endSignal: PromiseWithResolvers<unknown>
   result: unknown
 }
@@ -58,13 +59,13 @@ export function createContinuedTurns(): ContinuedTurns {
           continuedTurn.isOpen = false
           const { answer } = continuedTurn
           if (!answer) return undefined
-          return currentBatch => {
-            answer.result = answer.operation(currentBatch)
+          return function* (currentBatch) {
+            answer.result = yield* toOperation(answer.operation(currentBatch))
           }
         },
       })
     },
-    storeWithMessage<T>(turn: Turn, operation: (batch: Batch) => T) {
+    storeWithMessage<T>(turn: Turn, operation: WriteOperation<T>) {
       const continuedTurn = turns.get(turn)
       if (!continuedTurn?.isOpen || continuedTurn.answer) return undefined
       const endSignal = Promise.withResolvers<unknown>()

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { sqlOf } from '../sql/sql.ts'
-import { createBatch } from '../transaction/batch.ts'
+import { runNow } from '../sql/operation.ts'
+import { createSqliteSql } from '../sql/sqlite-sql.ts'
 import type { InDoubtPoll } from './in-doubt-leases.ts'
 import { createInDoubtLeases } from './in-doubt-leases.ts'
 
@@ -18,10 +18,8 @@ function openTurns() {
       .prepare('SELECT due_at FROM turns ORDER BY message')
       .all()
       .map(row => row.due_at)
-  return { leases: createInDoubtLeases(sqlOf(db), { table: 'turns', idColumn: 'message' }), dueAt, db }
+  return { leases: createInDoubtLeases(createSqliteSql(db), { table: 'turns', idColumn: 'message' }), dueAt, db }
 }
-
-const batch = createBatch()
 
 const broken = Promise.reject(new Error('the connection broke'))
 broken.catch(() => undefined)
@@ -33,7 +31,7 @@ test('makeWorkDue() makes work due whose lease failed with its connection, unles
     return broken
   })
   await expect(lease).rejects.toThrow('the connection broke')
-  await leases.track(async poll => poll.makeWorkDue(batch, 10))
+  await leases.track(async poll => runNow(poll.makeWorkDue(10)))
   expect(dueAt()).toEqual([10, 60, 60, 60])
 })
 
@@ -45,8 +43,8 @@ test('makeWorkDue() ignores a successful lease, and releases a failed lease only
     return broken
   })
   await expect(failed).rejects.toThrow()
-  await leases.track(async poll => poll.makeWorkDue(batch, 10))
-  await leases.track(async poll => poll.makeWorkDue(batch, 5))
+  await leases.track(async poll => runNow(poll.makeWorkDue(10)))
+  await leases.track(async poll => runNow(poll.makeWorkDue(5)))
   expect(dueAt()).toEqual([60, 10, 60, 60])
 })
 
@@ -58,7 +56,7 @@ test('makeWorkDue() releases a lease in doubt after a poll that failed, too', as
   }
   await expect(leases.track(fail)).rejects.toThrow()
   await expect(leases.track(() => broken)).rejects.toThrow()
-  await leases.track(async poll => poll.makeWorkDue(batch, 10))
+  await leases.track(async poll => runNow(poll.makeWorkDue(10)))
   expect(dueAt()[0]).toBe(10)
 })
 
@@ -68,14 +66,14 @@ test('makeWorkDue() finds a lease that the server stored late, until the lease e
   const { leases, dueAt, db } = openTurns()
   db.exec('UPDATE turns SET lease_token = 0 WHERE message = 2')
   leases.add(leaseInDoubt)
-  await leases.track(async poll => poll.makeWorkDue(batch, 10))
+  await leases.track(async poll => runNow(poll.makeWorkDue(10)))
   // The server had completed its commit.
   db.exec('UPDATE turns SET lease_token = 1 WHERE message = 2')
-  await leases.track(async poll => poll.makeWorkDue(batch, 20))
+  await leases.track(async poll => runNow(poll.makeWorkDue(20)))
   expect(dueAt()[1]).toBe(20)
   db.exec('UPDATE turns SET due_at = 60 WHERE message = 2')
   leases.add(leaseInDoubt)
-  await leases.track(async poll => poll.makeWorkDue(batch, 61))
+  await leases.track(async poll => runNow(poll.makeWorkDue(61)))
   expect(dueAt()[1]).toBe(60)
 })
 
@@ -84,11 +82,11 @@ test('makeWorkDue() keeps work that the poll has leased again with the token of 
   db.exec('UPDATE turns SET lease_token = 0 WHERE message = 2')
   leases.add(leaseInDoubt)
   await leases.track(async ({ recordLease, makeWorkDue }) => {
-    makeWorkDue(batch, 10)
+    runNow(makeWorkDue(10))
     db.exec('UPDATE turns SET lease_token = 1 WHERE message = 2')
     recordLease(leaseInDoubt)
   })
-  await leases.track(async poll => poll.makeWorkDue(batch, 20))
+  await leases.track(async poll => runNow(poll.makeWorkDue(20)))
   expect(dueAt()[1]).toBe(60)
 })
 
@@ -96,6 +94,6 @@ test('makeWorkDue() keeps a lease that differs only in its expiry', async () => 
   const { leases, dueAt, db } = openTurns()
   leases.add(leaseInDoubt)
   db.exec('UPDATE turns SET due_at = 70 WHERE message = 2')
-  await leases.track(async poll => poll.makeWorkDue(batch, 10))
+  await leases.track(async poll => runNow(poll.makeWorkDue(10)))
   expect(dueAt()[1]).toBe(70)
 })

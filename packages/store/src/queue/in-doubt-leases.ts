@@ -1,6 +1,6 @@
 // Makes leased work due again if the connection was lost while the lease was being committed.
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
-import type { Batch } from '../transaction/batch.ts'
 
 export interface InDoubtLease {
   readonly workNumber: number
@@ -13,7 +13,7 @@ export interface InDoubtLease {
 /** The steps with which a poll of the queue handles leases in doubt. */
 export interface InDoubtPoll {
   /** Makes the work of leases in doubt due at once, at the beginning of the poll. Otherwise that work would wait until its leases are over. */
-  makeWorkDue(batch: Pick<Batch, 'once'>, now: number): void
+  makeWorkDue(now: number): Operation<void>
   /** Records a new lease of the poll. */
   recordLease(lease: InDoubtLease): void
 }
@@ -45,24 +45,18 @@ export function createInDoubtLeases(
 
   return {
     async track(leaseWork) {
-      let releaseResults: ReadonlyMap<InDoubtLease, { readonly changes: number }> = new Map()
+      /** The leases in doubt whose work this poll has made due. */
+      const dueLeases = new Set<InDoubtLease>()
       const newLeases = new Map<number, InDoubtLease>()
       const poll: InDoubtPoll = {
-        makeWorkDue(batch, now) {
+        *makeWorkDue(now) {
           newLeases.clear()
-          const unexpiredLeases = batch.once(() => listUnexpired(now))
-          releaseResults = new Map(
-            unexpiredLeases.map(inDoubtLease => [
-              inDoubtLease,
-              makeDue.run(
-                now,
-                inDoubtLease.workNumber,
-                inDoubtLease.token,
-                inDoubtLease.holder,
-                inDoubtLease.expiresAt,
-              ),
-            ]),
-          )
+          dueLeases.clear()
+          for (const inDoubtLease of listUnexpired(now)) {
+            const { workNumber, token, holder, expiresAt } = inDoubtLease
+            const changes = yield* makeDue.change(now, workNumber, token, holder, expiresAt)
+            if (changes > 0) dueLeases.add(inDoubtLease)
+          }
         },
         recordLease: inDoubtLease => void newLeases.set(inDoubtLease.workNumber, inDoubtLease),
       }
@@ -72,7 +66,7 @@ export function createInDoubtLeases(
         // A lease is settled if this poll has leased its work again.
         if (leasesInDoubt.length > 0)
           leasesInDoubt = leasesInDoubt.filter(
-            inDoubtLease => !newLeases.has(inDoubtLease.workNumber) && !releaseResults.get(inDoubtLease)?.changes,
+            inDoubtLease => !newLeases.has(inDoubtLease.workNumber) && !dueLeases.has(inDoubtLease),
           )
         return result
       } catch (error) {

@@ -26,7 +26,7 @@ export interface InProcessQueue<Work, Ticket, Consumer> {
   setConsumer(consumer: Consumer): void
   reserveSlot(batch: Batch, ticket: Ticket): Slot<Work, Consumer> | undefined
   /** Returns the limits of a worker at this time, because it may have begun other work since its request. */
-  limitRequest(batch: Batch, request: PollRequest<Consumer>): Pick<LeaseRequest, 'limit' | 'shares'>
+  limitRequest(request: PollRequest<Consumer>): Pick<LeaseRequest, 'limit' | 'shares'>
   /** Reserves slots for the leased work and ends the poll. */
   endPoll(batch: Batch, request: PollRequest<Consumer>, leased: LeasedWork<Work>): void
 }
@@ -49,11 +49,11 @@ export function createInProcessQueue<Work extends Ticket, Ticket, Consumer exten
       consumer = newConsumer
     },
     reserveSlot(batch, ticket) {
-      return batch.leasesNew ? batch.once(() => reserveConsumerSlot(batch, ticket)) : undefined
+      return batch.leasesNew ? reserveConsumerSlot(batch, ticket) : undefined
     },
-    limitRequest(batch, request) {
+    limitRequest(request) {
       const { consumer: requester } = request
-      return requester ? batch.once(() => requester.beginPoll(!isSoleWriter)) : request
+      return requester ? requester.beginPoll(!isSoleWriter) : request
     },
     endPoll(batch, { consumer: requester }, { work, readyCount, heldByOthers }) {
       if (!requester) return

@@ -1,13 +1,17 @@
 // Leases due work so that no group gets more than its share.
 import type { LeaseRequest } from '@postern/pipeline'
+import type { Operation, OperationOrValue } from '../sql/operation.ts'
+import { toOperation } from '../sql/operation.ts'
 
 interface ShareSource<Row> {
   /** Finds due rows in their order, without these groups. */
-  find(fullGroups: readonly string[], limit: number): readonly Row[]
+  find(fullGroups: readonly string[], limit: number): Operation<readonly Row[]>
   /** Runs in place of the first `find`, and also counts the leased items of each group. By default, no items are leased. */
-  findFirst?: ((fullGroups: readonly string[]) => readonly [rows: readonly Row[], held: LeasedCounts]) | undefined
+  findFirst?:
+    | ((fullGroups: readonly string[]) => Operation<readonly [rows: readonly Row[], held: LeasedCounts]>)
+    | undefined
   /** Leases a row, so that it is not found again. */
-  claim(row: Row): void
+  claim(row: Row): OperationOrValue<void>
   /** Returns the group of a row, or undefined if the row belongs to no group. */
   getGroup(row: Row): string | null | undefined
   /**
@@ -35,18 +39,20 @@ interface LeasedRows<Row> {
 }
 
 /** Leases due rows. No group gets more than its share. One call leases as many rows as the limits allow, independent of the order of groups. */
-export function leaseByShares<Row>(
+export function* leaseByShares<Row>(
   { limit, shares }: Pick<LeaseRequest, 'limit' | 'shares'>,
   {
     find,
-    findFirst = fullGroups => [find(fullGroups, limit), noLeases],
+    findFirst = function* (fullGroups) {
+      return [yield* find(fullGroups, limit), noLeases]
+    },
     claim,
     getGroup,
     isBusy = () => false,
   }: ShareSource<Row>,
-): LeasedRows<Row> {
+): Operation<LeasedRows<Row>> {
   const { add, raise, isFull, listFull } = createShareCounter(shares)
-  const [firstRows, { byOthers, byRequester }] = findFirst(listFull())
+  const [firstRows, { byOthers, byRequester }] = yield* findFirst(listFull())
   for (const [group, count] of byRequester) raise(group, count)
   for (const [group, count] of byOthers) add(group, count)
   const leasedRows: Row[] = []
@@ -64,14 +70,14 @@ export function leaseByShares<Row>(
         continue
       }
       add(group, 1)
-      claim(row)
+      yield* toOperation(claim(row))
       leasedRows.push(row)
     }
     // If the query returned fewer rows than requested, there are no further rows.
     if (!isSkipping || leasedRows.length >= limit || rows.length < requestedCount)
       return { rows: leasedRows, readyCount: leasedRows.length + busyCount, heldByOthers: byOthers }
     requestedCount = limit - leasedRows.length
-    rows = find(listFull(), requestedCount)
+    rows = yield* find(listFull(), requestedCount)
   }
 }
 

@@ -4,15 +4,15 @@ import type { Json } from '@postern/message'
 import type { Authorship, Lookup, ReplayStore } from '@postern/pipeline'
 import type { BlobFiles } from '../files/blob-files.ts'
 import { createWithdrawalFinder } from '../peers/withdrawals.ts'
-import { readAfterWait } from '../sql/engine-defaults.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 /** The table of recorded answers of other hosts. The members run synchronously inside a write. */
 export interface RecordedFetchTable {
   /** Deletes the answers that these principals have published, and returns their number. */
-  forget(owners: readonly string[]): number
+  forget(owners: readonly string[]): Operation<number>
   /** Deletes the answers that contain an object which its author has deleted. */
   forgetObject(authorship: Authorship): void
   /** Calls `listener` at each later deletion, because answers that must be deleted may still wait to be written. */
@@ -43,8 +43,8 @@ export function createRecordedFetchTable(db: Sql): RecordedFetchTable {
     for (const listener of listeners) listener(isForgotten)
   }
   return {
-    forget(owners) {
-      const { changes } = deleteByOwner.run(formatJson(owners))
+    *forget(owners) {
+      const changes = yield* deleteByOwner.change(formatJson(owners))
       purgeForgotten(({ owner }) => owner !== undefined && owners.includes(owner))
       return changes
     },
@@ -122,23 +122,24 @@ export function createRecordedFetches(
     },
     async findLookup(key, at) {
       await flush()
-      const row = await readAfterWait(db, () => find.get(key, at))
+      const row = await db.read(() => find.get(key, at))
       return row && parseJson<Json>(row.answer)
     },
     flush,
   }
 }
 
-function createInsertion(db: Sql): (lookups: readonly PendingLookup[]) => void {
+function createInsertion(db: Sql): (lookups: readonly PendingLookup[]) => Operation<void> {
   const insert = db.prepare('INSERT INTO lookups (question, at, answer, owner, object) VALUES (?, ?, ?, ?, ?)')
   const prune = db.prepare('DELETE FROM lookups WHERE id <= (SELECT max(id) FROM lookups) - ?')
   // An author may delete an object while it is still being fetched, possibly by another gateway.
   const findWithdrawal = createWithdrawalFinder(db)
-  const isWithdrawn = (owner: string | null, object: string | null) =>
-    owner !== null && object !== null && findWithdrawal({ author: owner, object })
-  return lookups => {
+  function* isWithdrawn(owner: string | null, object: string | null) {
+    return owner !== null && object !== null && (yield* findWithdrawal({ author: owner, object }))
+  }
+  return function* (lookups) {
     for (const { key, at, answer, owner = null, object = null } of lookups) {
-      if (!isWithdrawn(owner, object)) insert.run(key, at, answer, owner, object)
+      if (!(yield* isWithdrawn(owner, object))) insert.run(key, at, answer, owner, object)
     }
     prune.run(maxStoredFetches)
   }
@@ -190,16 +191,18 @@ export function createArrivalLookup(
   )
   const listMerged = db.prepare<{ message: number }>('SELECT message FROM turns WHERE merged_into = ? ORDER BY message')
   return {
-    async findArrival(number) {
-      const row = find.get(number)
-      if (!row) return undefined
-      return {
-        number,
-        arrival: row.arrival === null ? undefined : parseJson(row.arrival),
-        raw: (row.file === null ? row.bytes : readNow(row.file)) ?? undefined,
-        target: parseJson(row.target),
-        merged: listMerged.all(number).map(({ message }) => message),
-      }
+    findArrival(number) {
+      return db.read(function* () {
+        const row = yield* find.get(number)
+        if (!row) return undefined
+        return {
+          number,
+          arrival: row.arrival === null ? undefined : parseJson(row.arrival),
+          raw: (row.file === null ? row.bytes : readNow(row.file)) ?? undefined,
+          target: parseJson(row.target),
+          merged: (yield* listMerged.all(number)).map(({ message }) => message),
+        }
+      })
     },
   }
 }

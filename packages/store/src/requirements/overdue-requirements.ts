@@ -6,6 +6,7 @@ import { decideByTimeout, describeTimeout } from '@postern/pipeline'
 import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNewMessage } from '../messages/refusals.ts'
 import { formatJson } from '../sql/json-columns.ts'
+import { flatMapInOrder } from '../sql/operation.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { PlanResolution, RequirementTable } from './requirement-table.ts'
 import { createWaitingTaskFinder } from './waiting-task.ts'
@@ -32,25 +33,37 @@ export function createOverdueStore(
    * Returns true if the sender gets a message about the end. A sender who waits for an operator must be informed. A person knows that they did not
    * decide, but their task must not wait forever.
    */
-  const notifiesSender = (requirement: RequirementRecord) =>
-    requirement.subject === operatorSubject || findWaitingTask(requirement, now()) !== undefined
+  function* notifiesSender(requirement: RequirementRecord) {
+    return requirement.subject === operatorSubject || (yield* findWaitingTask(requirement, now())) !== undefined
+  }
+  /** Finds a requirement whose time is over, with the message that ends it if it is to have one. */
+  function* findOverdue(id: string, correlationId: string | undefined) {
+    const requirement = yield* requirements.find({ id }, now())
+    if (!requirement) return undefined
+    const decision = decideByTimeout(requirement)
+    const plannedIntake = correlationId === undefined ? undefined : yield* planResolution(requirement, decision)
+    const parts = describeTimeout(requirement)
+    const intake = plannedIntake && { ...plannedIntake, message: { ...plannedIntake.message, parts } }
+    return { requirement, decision, intake }
+  }
   return {
-    listOverdue: async limit => list.all(now(), limit).flatMap(({ id }) => requirements.find({ id }, now()) ?? []),
+    listOverdue: limit =>
+      db.read(function* () {
+        return yield* flatMapInOrder(yield* list.all(now(), limit), function* ({ id }) {
+          return (yield* requirements.find({ id }, now())) ?? []
+        })
+      }),
     async endOverdue(id, correlationId) {
-      const requirement = requirements.find({ id }, now())
-      if (!requirement) return undefined
-      const decision = decideByTimeout(requirement)
-      const intake = correlationId === undefined ? undefined : planResolution(requirement, decision)
-      const intakeWithNotice = intake && {
-        ...intake,
-        message: { ...intake.message, parts: describeTimeout(requirement) },
-      }
-      const draft =
-        intakeWithNotice && correlationId !== undefined ? draftMessage(intakeWithNotice, correlationId) : undefined
-      return write(batch => {
-        const { changes } = endRequirement.run(id, now(), formatJson(decision.resolver))
+      const overdue = await db.read(() => findOverdue(id, correlationId))
+      if (!overdue) return undefined
+      const { requirement, decision, intake } = overdue
+      const draft = intake && correlationId !== undefined ? draftMessage(intake, correlationId) : undefined
+      return write(function* (batch) {
+        const changes = yield* endRequirement.change(id, now(), formatJson(decision.resolver))
         const admitResult =
-          changes > 0 && draft && notifiesSender(requirement) ? admitNewMessage(batch, draft) : undefined
+          changes > 0 && draft && (yield* notifiesSender(requirement))
+            ? yield* admitNewMessage(batch, draft)
+            : undefined
         return typeof admitResult === 'object' ? admitResult.message : undefined
       })
     },

@@ -15,17 +15,22 @@ import {
   rememberedDecisionSchema,
 } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
+import { flatMapInOrder, mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 /** The table of decisions that count for later calls. They are stored as records. The members run synchronously. */
 export interface RememberedTable {
   /** Stores a decision if it is to be remembered, inside the write that resolves the requirement. */
-  remember(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
-  list(filter: Parameters<RememberedStore['listRememberedDecisions']>[0], now: number): readonly ListedDecision[]
-  find(key: { readonly agent: string; readonly id: string }, now: number): RememberedDecision | undefined
+  remember(requirement: RequirementRecord, decision: RequirementDecision, now: number): Operation<void>
+  list(
+    filter: Parameters<RememberedStore['listRememberedDecisions']>[0],
+    now: number,
+  ): Operation<readonly ListedDecision[]>
+  find(key: { readonly agent: string; readonly id: string }, now: number): Operation<RememberedDecision | undefined>
   /** Finds the remembered decision on a requirement if the decision still counts. */
-  findByRequirement(requirement: RequirementRecord, now: number): RememberedDecision | undefined
-  remove(key: { readonly agent: string; readonly id: string }): boolean
+  findByRequirement(requirement: RequirementRecord, now: number): Operation<RememberedDecision | undefined>
+  remove(key: { readonly agent: string; readonly id: string }): Operation<boolean>
 }
 
 interface RecordRow {
@@ -38,14 +43,14 @@ const formatOwner = (agent: string) => `agent:${agent}`
 export function createRememberedTable(db: Sql): RememberedTable {
   const queries = prepareRememberedQueries(db)
 
-  const findByKey = ({ agent, id }: { readonly agent: string; readonly id: string }, now: number) => {
-    const row = queries.find.get(rememberedDecisionKind, formatOwner(agent), id, now)
+  function* findByKey({ agent, id }: { readonly agent: string; readonly id: string }, now: number) {
+    const row = yield* queries.find.get(rememberedDecisionKind, formatOwner(agent), id, now)
     return row && readRemembered(row.value)
   }
 
   return {
-    remember(requirement, decision, now) {
-      const asker = queries.findAsker.get(requirement.message)
+    *remember(requirement, decision, now) {
+      const asker = yield* queries.findAsker.get(requirement.message)
       const plannedRecord = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
       if (!plannedRecord) return
       const { recordKey, value, expiresAt } = plannedRecord
@@ -57,25 +62,27 @@ export function createRememberedTable(db: Sql): RememberedTable {
       queries.insert.run(kind, owner, key, formatJson(value), message, person, expiresAt)
       queries.dropOldest.run(person, kind, owner)
     },
-    list({ agent, deciderKeys, after = Number.MAX_SAFE_INTEGER, limit }, now) {
+    *list({ agent, deciderKeys, after = Number.MAX_SAFE_INTEGER, limit }, now) {
       const page = [rememberedDecisionKind, formatOwner(agent), now, after, limit] as const
       const rows = deciderKeys
-        ? deciderKeys.flatMap(key => queries.listByPerson.all(...page, key))
-        : queries.list.all(...page)
+        ? yield* flatMapInOrder(deciderKeys, key => queries.listByPerson.all(...page, key))
+        : yield* queries.list.all(...page)
       return rows
         .toSorted((a, b) => b.id - a.id)
         .slice(0, limit)
         .map(({ id: position, value }) => ({ ...readRemembered(value), number: position }))
     },
     find: findByKey,
-    findByRequirement(requirement, now) {
-      const asker = queries.findAsker.get(requirement.message)
+    *findByRequirement(requirement, now) {
+      const asker = yield* queries.findAsker.get(requirement.message)
       if (!asker) return undefined
       const ids = listRememberedIds(requirement, parseJson(asker.sender))
-      const decisions = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
+      const decisions = yield* mapInOrder(ids, id => findByKey({ agent: requirement.agent, id }, now))
       return decisions.find(decision => decision?.requirement === requirement.id)
     },
-    remove: ({ agent, id }) => queries.remove.run(rememberedDecisionKind, formatOwner(agent), id).changes > 0,
+    *remove({ agent, id }) {
+      return (yield* queries.remove.change(rememberedDecisionKind, formatOwner(agent), id)) > 0
+    },
   }
 }
 

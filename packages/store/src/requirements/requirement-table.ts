@@ -13,6 +13,7 @@ import { createResolutionIntake, maxOpenRequirements } from '@postern/pipeline'
 import type { ReadMessage } from '../messages/read-message.ts'
 import type { AnswerPosition } from '../messages/responses.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { TaskCancel } from '../tasks/cancel-task.ts'
 import type { ThreadTable } from '../threads/threads.ts'
@@ -37,8 +38,11 @@ export interface RequirementTable {
    * Stores at least one requirement. If an older requirement expires by this, the task that waits for the older one is canceled, because nobody can
    * decide it any more.
    */
-  issue(batch: Batch, requirements: readonly PlannedRequirement[], position: AnswerPosition): void
-  find(key: { readonly digest: string } | { readonly id: string }, now: number): RequirementRecord | undefined
+  issue(batch: Batch, requirements: readonly PlannedRequirement[], position: AnswerPosition): Operation<void>
+  find(
+    key: { readonly digest: string } | { readonly id: string },
+    now: number,
+  ): Operation<RequirementRecord | undefined>
   /** Lists requirements, the newest first. */
   list(
     filter: {
@@ -48,7 +52,7 @@ export interface RequirementTable {
       readonly limit: number
     },
     now: number,
-  ): readonly RequirementRecord[]
+  ): Operation<readonly RequirementRecord[]>
   /**
    * Finds the requirement that a message decides, or the objection to the decision. It changes nothing. `thread` is the thread that the message would
    * get.
@@ -57,10 +61,13 @@ export interface RequirementTable {
     intake: Intake,
     decision: RequirementDecision,
     position: { readonly thread: number | undefined; readonly now: number },
-  ): RequirementRecord | RequirementObjection
+  ): Operation<RequirementRecord | RequirementObjection>
   /** Finds the objection to a decision, independent of the decider. Returns undefined if the decision counts. */
-  findObjection(requirement: RequirementRecord, decision: RequirementDecision): RequirementObjection | undefined
-  resolve(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
+  findObjection(
+    requirement: RequirementRecord,
+    decision: RequirementDecision,
+  ): Operation<RequirementObjection | undefined>
+  resolve(requirement: RequirementRecord, decision: RequirementDecision, now: number): Operation<void>
   /** Marks a requirement as expired, so that nobody can decide it any more. */
   expire(requirement: RequirementRecord): void
   /** The table of decisions that also count for later calls. */
@@ -108,41 +115,42 @@ export function createRequirementTable(db: Sql, { taskCancel }: RequirementDeps)
   const rememberedDecisions = createRememberedTable(db)
 
   /** Returns true if the message belongs to another existing task than the requirement. A message that opens a task may decide any requirement of its thread. */
-  function isOfOtherTask({ task }: Intake, { message }: RequirementRecord): boolean {
-    const taskRow = task && findTask.get(task.owner, task.id)
-    return taskRow !== undefined && taskRow.id !== findMessageTask.get(message)?.task_id
+  function* isOfOtherTask({ task }: Intake, { message }: RequirementRecord): Operation<boolean> {
+    const taskRow = task && (yield* findTask.get(task.owner, task.id))
+    return taskRow !== undefined && taskRow.id !== (yield* findMessageTask.get(message))?.task_id
   }
 
   const table: RequirementTable = {
     issue: createIssue(db, { taskCancel }),
     expire: ({ number: position }) => void expire.run(position),
-    find(key, now) {
-      const row = 'digest' in key ? findByDigest.get(now, key.digest) : findById.get(now, key.id)
+    *find(key, now) {
+      const row = 'digest' in key ? yield* findByDigest.get(now, key.digest) : yield* findById.get(now, key.id)
       return row && readRequirement(row)
     },
-    list: ({ status, subject, after, limit }, now) =>
-      list.all(now, after, status ?? null, limit, subject ?? null).map(readRequirement),
-    findDecidedRequirement(intake, decision, { thread, now }) {
+    *list({ status, subject, after, limit }, now) {
+      return (yield* list.all(now, after, status ?? null, limit, subject ?? null)).map(readRequirement)
+    },
+    *findDecidedRequirement(intake, decision, { thread, now }) {
       const { agent, message } = intake
-      const requirement = table.find({ digest: decision.digest }, now)
+      const requirement = yield* table.find({ digest: decision.digest }, now)
       // A sender who was not asked must not learn that the requirement exists.
       if (!requirement || requirement.agent !== agent) return 'unknown'
       if (!message.sender.verified || requirement.subject !== subjectOf(message.sender)) return 'unknown'
-      if (requirement.thread !== thread || isOfOtherTask(intake, requirement)) return 'elsewhere'
-      return table.findObjection(requirement, decision) ?? requirement
+      if (requirement.thread !== thread || (yield* isOfOtherTask(intake, requirement))) return 'elsewhere'
+      return (yield* table.findObjection(requirement, decision)) ?? requirement
     },
-    findObjection({ status, kind }, decision) {
+    *findObjection({ status, kind }, decision) {
       if (status === 'expired') return 'expired'
       if (status !== 'open') return 'used'
       if (kind !== decision.kind) return 'kind'
-      return decision.receipt && findReceipt.get(decision.receipt.key) ? 'receipt_used' : undefined
+      return decision.receipt && (yield* findReceipt.get(decision.receipt.key)) ? 'receipt_used' : undefined
     },
-    resolve(requirement, decision, now) {
+    *resolve(requirement, decision, now) {
       const { outcome, resolver, receipt } = decision
       const values = [outcome, now, formatJson(resolver), receipt?.key ?? null] as const
-      const { changes } = updateResolution.run(...values, requirement.number)
+      const changes = yield* updateResolution.change(...values, requirement.number)
       if (changes !== 1) throw new Error(`requirement ${requirement.number} is not open`)
-      rememberedDecisions.remember(requirement, decision, now)
+      yield* rememberedDecisions.remember(requirement, decision, now)
     },
     rememberedDecisions,
   }
@@ -168,13 +176,13 @@ function createIssue(db: Sql, { taskCancel }: RequirementDeps): RequirementTable
     `DELETE FROM requirements WHERE position IN (SELECT position FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${maxDeleted})`,
   )
   const findWaitingTask = createWaitingTaskFinder(db)
-  return (batch, requirements, { agent, channel, thread, message, now }) => {
+  return function* (batch, requirements, { agent, channel, thread, message, now }) {
     for (const { id, digest, kind, subject, policy, expiresAt } of requirements) {
       insert.run(id, digest, agent, channel, thread, message, kind, subject, formatJson(policy), now, expiresAt)
     }
-    for (const expiredRequirement of expireOldest.all(thread)) {
-      const task = findWaitingTask({ ...expiredRequirement, thread }, now)
-      if (task !== undefined) taskCancel.cancel(batch, task, now)
+    for (const expiredRequirement of yield* expireOldest.all(thread)) {
+      const task = yield* findWaitingTask({ ...expiredRequirement, thread }, now)
+      if (task !== undefined) yield* taskCancel.cancel(batch, task, now)
     }
     deleteOld.run(now - retentionMs)
   }
@@ -203,17 +211,17 @@ function readRequirement(row: RequirementRow): RequirementRecord {
 }
 
 /** Builds the message that represents a decision on a requirement. The data from which it is built never change. */
-export type PlanResolution = (requirement: RequirementRecord, decision: RequirementDecision) => Intake
+export type PlanResolution = (requirement: RequirementRecord, decision: RequirementDecision) => Operation<Intake>
 
 export function createResolutionPlan(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   tables: { readonly readMessage: ReadMessage; readonly threads: ThreadTable },
 ): PlanResolution {
   const findAuthor = db.prepare<{ principal: string | null }>('SELECT principal FROM messages WHERE seq = ?')
-  return (requirement, decision) => {
-    const { content, target, task, thread, flags, via } = tables.readMessage(requirement.message)
-    const author = findAuthor.get(requirement.message)?.principal ?? undefined
-    const { scope } = tables.threads.scopeOf(thread)
+  return function* (requirement, decision) {
+    const { content, target, task, thread, flags, via } = yield* tables.readMessage(requirement.message)
+    const author = (yield* findAuthor.get(requirement.message))?.principal ?? undefined
+    const { scope } = yield* tables.threads.scopeOf(thread)
     const origin = { content, target, scope, task, author, flags }
     const resolutionIntake = createResolutionIntake(requirement, decision, origin, isoTime(now()))
     const intake = decision.task ? { ...resolutionIntake, task: decision.task } : resolutionIntake

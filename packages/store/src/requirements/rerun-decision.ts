@@ -4,6 +4,7 @@ import type { RequirementDecision, RequirementRecord, RequirementStore, RerunRes
 import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNewMessage } from '../messages/refusals.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { PlanResolution, RequirementTable } from './requirement-table.ts'
@@ -21,9 +22,10 @@ interface DecisionRow {
 }
 
 export function createRerunStore(
-  { db, channels, write, now }: Pick<StoreContext, 'db' | 'channels' | 'write' | 'now'>,
+  context: Pick<StoreContext, 'db' | 'channels' | 'write' | 'now'>,
   { requirements, planResolution, admitNewMessage }: RerunDeps,
 ): Pick<RequirementStore, 'rerunDecision'> {
+  const { db, write, now } = context
   // Finds the newest message with the decision, which is the decision itself or its last rerun.
   const findDecision = db.prepare<DecisionRow>(
     `SELECT m.seq, json_extract(m.envelope, '$.policy_resolution') AS resolution, t.state
@@ -32,15 +34,47 @@ export function createRerunStore(
        AND json_extract(m.envelope, '$.policy_resolution.requirement') = ?3
      ORDER BY coalesce(m.answers, m.seq) DESC LIMIT 1`,
   )
+  const planRerun = createRerunPlan(context, planResolution)
+
+  function* findRerun(id: string) {
+    const requirement = yield* requirements.find({ id }, now())
+    const decisionRow = requirement && (yield* findDecision.get(requirement.thread, requirement.message, id))
+    if (!requirement || !decisionRow) return { refusal: 'undecided' } as const
+    if (decisionRow.state !== 'failed') return { refusal: chooseRefusalReason(decisionRow.state) }
+    return { requirement, decisionRow, ...(yield* planRerun(requirement, decisionRow)) }
+  }
+
+  return {
+    async rerunDecision(id, correlationId) {
+      const rerun = await db.read(() => findRerun(id))
+      if ('refusal' in rerun) return { outcome: 'refused', reason: rerun.refusal }
+      const { requirement, decisionRow, intake, hasEndedTask } = rerun
+      const draft = draftMessage(intake, correlationId)
+      return write(function* (batch): Operation<RerunResult> {
+        const currentRow = yield* findDecision.get(requirement.thread, requirement.message, id)
+        if (currentRow?.seq !== decisionRow.seq || currentRow.state !== 'failed')
+          return { outcome: 'refused', reason: 'running' }
+        const admitResult = yield* admitNewMessage(batch, draft)
+        if (typeof admitResult === 'string') return { outcome: 'refused', reason: 'full' }
+        noteChange(batch, 'requirement', requirement.message)
+        return { outcome: 'admitted', message: admitResult.message, hasEndedTask }
+      })
+    },
+  }
+}
+
+/** Prepares the plan of a decision as a further message. The message has no task if the task has ended, because an ended task gets no further turn. */
+function createRerunPlan({ db, channels }: Pick<StoreContext, 'db' | 'channels'>, planResolution: PlanResolution) {
   const findOpenTask = db.prepare(
     `SELECT 1 FROM tasks WHERE owner = ? AND native_id = ? AND state NOT IN ('completed', 'failed', 'rejected', 'canceled')`,
   )
-
-  /** Plans the decision as a further message. The message has no task if the task has ended, because an ended task gets no further turn. */
-  function planRerun(requirement: RequirementRecord, { seq, resolution }: DecisionRow) {
-    const { task, ...resolutionIntake } = planResolution(requirement, readDecision(requirement, parseJson(resolution)))
+  return function* (requirement: RequirementRecord, { seq, resolution }: DecisionRow) {
+    const { task, ...resolutionIntake } = yield* planResolution(
+      requirement,
+      readDecision(requirement, parseJson(resolution)),
+    )
     const id = `${resolutionIntake.message.id}:${seq}`
-    const isTaskOpen = task && findOpenTask.get(task.owner, task.id) !== undefined
+    const isTaskOpen = task && (yield* findOpenTask.get(task.owner, task.id)) !== undefined
     const intake = {
       ...resolutionIntake,
       message: { ...resolutionIntake.message, id },
@@ -50,26 +84,6 @@ export function createRerunStore(
     }
     const isChat = channels.chats.includes(resolutionIntake.message.received_via)
     return { intake, hasEndedTask: task !== undefined && !isTaskOpen && !isChat }
-  }
-
-  return {
-    async rerunDecision(id, correlationId) {
-      const requirement = requirements.find({ id }, now())
-      const decisionRow = requirement && findDecision.get(requirement.thread, requirement.message, id)
-      if (!requirement || !decisionRow) return { outcome: 'refused', reason: 'undecided' }
-      if (decisionRow.state !== 'failed') return { outcome: 'refused', reason: chooseRefusalReason(decisionRow.state) }
-      const { intake, hasEndedTask } = planRerun(requirement, decisionRow)
-      const draft = draftMessage(intake, correlationId)
-      return write((batch): RerunResult => {
-        const currentRow = findDecision.get(requirement.thread, requirement.message, id)
-        if (currentRow?.seq !== decisionRow.seq || currentRow.state !== 'failed')
-          return { outcome: 'refused', reason: 'running' }
-        const admitResult = admitNewMessage(batch, draft)
-        if (typeof admitResult === 'string') return { outcome: 'refused', reason: 'full' }
-        noteChange(batch, 'requirement', requirement.message)
-        return { outcome: 'admitted', message: admitResult.message, hasEndedTask }
-      })
-    },
   }
 }
 

@@ -1,4 +1,6 @@
 // Lists stored messages, the oldest first, with the sizes of the data that pruning may delete.
+import type { Operation } from '../sql/operation.ts'
+import { mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 /** A message that may be old enough for pruning. Sizes are in bytes. */
@@ -37,9 +39,9 @@ interface BlobUseRow {
 
 export interface CandidateList {
   /** Lists the next messages after the number `after` that arrived before `cutoff`, in their order. */
-  read(after: number, cutoff: string, limit: number): readonly PruneCandidate[]
+  read(after: number, cutoff: string, limit: number): Operation<readonly PruneCandidate[]>
   /** Returns true if the turn of the message or a delivery of its answer is still open. */
-  isOpen(seq: number): boolean
+  isOpen(seq: number): Operation<boolean>
 }
 
 const openMessageSql = (seq: string) => `(EXISTS (SELECT 1 FROM turns t WHERE t.message = ${seq} AND t.ended_at IS NULL)
@@ -59,12 +61,16 @@ export function createCandidateList(db: Sql): CandidateList {
   )
   const findOpen = db.prepare<{ open: number }>(`SELECT CASE WHEN ${openMessageSql('?1')} THEN 1 ELSE 0 END AS open`)
   return {
-    read(after, cutoff, limit) {
-      const rows = selectMessages.all(after, limit)
+    *read(after, cutoff, limit) {
+      const rows = yield* selectMessages.all(after, limit)
       const end = rows.findIndex(({ at }) => at >= cutoff)
-      return rows.slice(0, end < 0 ? rows.length : end).map(row => toCandidate(row, selectBlobUses.all(row.seq)))
+      return yield* mapInOrder(rows.slice(0, end < 0 ? rows.length : end), function* (row) {
+        return toCandidate(row, yield* selectBlobUses.all(row.seq))
+      })
     },
-    isOpen: seq => findOpen.get(seq)?.open === 1,
+    *isOpen(seq) {
+      return (yield* findOpen.get(seq))?.open === 1
+    },
   }
 }
 

@@ -7,13 +7,13 @@ import { createRemoveMessage } from '../forgetting/remove-message.ts'
 import { createThreadRowRemoval } from '../forgetting/remove-thread.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import { maxRemovals } from '../messages/row-removal.ts'
-import { readAfterWait } from '../sql/engine-defaults.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
+import { mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createTaskByteTracker } from '../tasks/task-table.ts'
 import type { EntryTable } from '../threads/entries.ts'
 import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { CandidateList, PruneCandidate } from './candidates.ts'
 import { createCandidateList } from './candidates.ts'
@@ -100,7 +100,7 @@ function preparePruning(
   async function pruneMessages(cutoffs: PruneCutoffs, newest: string, progress: PruneProgress): Promise<void> {
     for (let after: number | undefined = 0; after !== undefined && !progress.signal?.aborted; ) {
       const previousSeq: number = after
-      const candidates = await readAfterWait(db, () => list.read(previousSeq, newest, maxRemovals))
+      const candidates = await db.read(() => list.read(previousSeq, newest, maxRemovals))
       const plans = planSlice(candidates, cutoffs)
       countPlans(progress, plans)
       const deletedThreads = progress.isDry || plans.length === 0 ? [] : await pruneSlice(plans)
@@ -118,7 +118,7 @@ function preparePruning(
     const { refused: refusedCutoff } = cutoffs
     if (refusedCutoff !== undefined) {
       total.refused = await (isDry
-        ? readAfterWait(db, () => refusals.count(refusedCutoff))
+        ? db.read(() => refusals.count(refusedCutoff))
         : write(() => refusals.remove(refusedCutoff)))
     }
     if (!isDry && total.bytes > 0) scrub()
@@ -161,25 +161,27 @@ function createSlicePruner(
   const removeMessage = createRemoveMessage(db, tables)
   const content = createContentPruner(db, tables)
 
-  function pruneMessage(
+  function* pruneMessage(
     batch: Batch,
     { candidate: { seq }, kinds }: PrunePlan,
     keptBlobs: readonly Blob[],
-  ): readonly number[] {
+  ): Operation<readonly number[]> {
     // The message may have got an open turn or delivery in the meantime.
-    if (list.isOpen(seq)) return []
-    if (!deletesMessage(kinds)) content.prune(batch, seq, { kinds, keptBlobs })
-    const thread = deletesMessage(kinds) ? removeMessage(batch, seq, now()) : undefined
+    if (yield* list.isOpen(seq)) return []
+    if (!deletesMessage(kinds)) yield* content.prune(batch, seq, { kinds, keptBlobs })
+    const thread = deletesMessage(kinds) ? yield* removeMessage(batch, seq, now()) : undefined
     return thread === undefined ? [] : [thread]
   }
 
   /** Prunes the raw bytes of one message, and stores the attachments that they contain as separate blobs. */
   async function pruneKeepingAttachments(plan: PrunePlan): Promise<void> {
-    const blobs = await Promise.all(
-      plan.candidate.partDigests.map(digest => readAfterWait(db, () => lookup.findBlob(digest))),
-    )
+    const blobs = await Promise.all(plan.candidate.partDigests.map(digest => db.read(() => lookup.findBlob(digest))))
     const keptBlobs = blobs.filter(blob => blob !== undefined)
-    await files.retainDuring(keptBlobs, () => write(batch => void pruneMessage(batch, plan, keptBlobs)))
+    await files.retainDuring(keptBlobs, () =>
+      write(function* (batch) {
+        yield* pruneMessage(batch, plan, keptBlobs)
+      }),
+    )
   }
 
   return async plans => {
@@ -188,7 +190,9 @@ function createSlicePruner(
     const otherPlans = plans.filter(plan => !keepsAttachments(plan))
     const threads =
       otherPlans.length > 0
-        ? await write(batch => runParts(batch, otherPlans, (part, plan) => pruneMessage(part, plan, [])).flat())
+        ? await write(function* (batch) {
+            return (yield* mapInOrder(otherPlans, plan => pruneMessage(batch, plan, []))).flat()
+          })
         : []
     for (const plan of plans.filter(keepsAttachments)) await pruneKeepingAttachments(plan)
     return threads
@@ -208,7 +212,7 @@ interface ContentPruning {
     batch: Batch,
     seq: number,
     plan: { readonly kinds: readonly PrunedKind[]; readonly keptBlobs: readonly Blob[] },
-  ): void
+  ): Operation<void>
 }
 
 /** Prepares the deletion of the raw bytes and files of a message that stays. The totals of its owner and its sender are corrected. */
@@ -219,17 +223,17 @@ function createContentPruner(db: Sql, { entries, blobs, responses }: PruneDeps):
   const deleteRaw = db.prepare('UPDATE messages SET raw = NULL, raw_digest = NULL, arrival = NULL WHERE seq = ?')
   const addShareChange = createTaskByteTracker(db)
   return {
-    prune(batch, seq, { kinds, keptBlobs }) {
-      const row = find.get(seq)
+    *prune(batch, seq, { kinds, keptBlobs }) {
+      const row = yield* find.get(seq)
       if (!row) return
-      addShareChange(batch, seq, () => {
+      yield* addShareChange(batch, seq, function* () {
         if (kinds.includes('files'))
           entries.reword(seq, formatJson(parseJson<readonly Part[]>(row.content).map(replaceFile)))
         if (kinds.includes('raw')) {
-          blobs.insertAll(keptBlobs, seq, row.stored_by)
+          yield* blobs.insertAll(keptBlobs, seq, row.stored_by)
           deleteRaw.run(seq)
         }
-        blobs.releaseUnnamed(batch, seq, responses.findExisting(seq)?.seq ?? seq)
+        yield* blobs.releaseUnnamed(batch, seq, (yield* responses.findExisting(seq))?.seq ?? seq)
       })
     },
   }
@@ -246,14 +250,14 @@ function replaceFile(part: Part): Part {
   }
 }
 
-function createEmptyThreadRemoval(db: Sql): (threads: readonly number[]) => void {
+function createEmptyThreadRemoval(db: Sql): (threads: readonly number[]) => Operation<void> {
   const listEmpty = db.prepare<{ id: number }>(
     `SELECT id FROM threads WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?))
        AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = threads.id AND scope <> 'forgotten')`,
   )
   const rows = createThreadRowRemoval(db)
-  return threads => {
-    const emptyThreads = formatJson(listEmpty.all(formatJson(threads)).map(({ id }) => id))
+  return function* (threads) {
+    const emptyThreads = formatJson((yield* listEmpty.all(formatJson(threads))).map(({ id }) => id))
     rows.deleteMemory(emptyThreads)
     rows.deleteThreads(emptyThreads)
   }
@@ -264,7 +268,9 @@ function createRefusalPruner(db: Sql) {
   const count = db.prepare<{ count: number }>('SELECT count(*) AS count FROM refusals WHERE at < ?')
   const remove = db.prepare('DELETE FROM refusals WHERE at < ?')
   return {
-    count: (cutoff: string): number => count.get(cutoff)?.count ?? 0,
-    remove: (cutoff: string): number => remove.run(cutoff).changes,
+    *count(cutoff: string): Operation<number> {
+      return (yield* count.get(cutoff))?.count ?? 0
+    },
+    remove: (cutoff: string): Operation<number> => remove.change(cutoff),
   }
 }

@@ -1,7 +1,7 @@
 // Compares the tables of a database with the expected tables of its schema version.
 import { DatabaseSync } from 'node:sqlite'
-import type { FileDatabase } from '../sql/sql.ts'
-import { sqlOf } from '../sql/sql.ts'
+import type { FileDatabase } from '../sql/file-sql.ts'
+import { fileSqlOf } from '../sql/file-sql.ts'
 
 /** The names of a database's columns by table, and the names of its triggers. */
 export interface TableNames {
@@ -23,10 +23,10 @@ export function collectTableNames(columns: readonly NamedRow[], triggers: readon
 
 /** Reads the names of the columns and triggers of a file. */
 export function readTableNames(db: FileDatabase): TableNames {
-  const columns = sqlOf(db).prepare<NamedRow>(
+  const columns = fileSqlOf(db).prepare<NamedRow>(
     "SELECT t.name AS owner, c.name AS name FROM sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite|_%' ESCAPE '|'",
   )
-  const triggers = sqlOf(db).prepare<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
+  const triggers = fileSqlOf(db).prepare<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'trigger'")
   return collectTableNames(columns.all(), triggers.all())
 }
 

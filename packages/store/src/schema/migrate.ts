@@ -1,6 +1,6 @@
 // Migrates a file to the newest tables when the store opens it.
-import type { FileDatabase } from '../sql/sql.ts'
-import { sqlOf } from '../sql/sql.ts'
+import type { FileDatabase } from '../sql/file-sql.ts'
+import { fileSqlOf } from '../sql/file-sql.ts'
 import { readTableNames } from './expected-tables.ts'
 import { refuseUnknownSchema } from './known-schema.ts'
 import { schemaMigrations } from './migrations.ts'
@@ -60,5 +60,5 @@ export function readSchemaVersion(db: FileDatabase): number {
 }
 
 function readPragma(db: FileDatabase, name: 'user_version' | 'application_id'): number {
-  return sqlOf(db).prepare<Record<string, number>>(`PRAGMA ${name}`).get()?.[name] ?? 0
+  return fileSqlOf(db).prepare<Record<string, number>>(`PRAGMA ${name}`).get()?.[name] ?? 0
 }

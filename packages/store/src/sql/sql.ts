@@ -1,36 +1,17 @@
-// Declares the database engine that the store needs.
+// Declares the database that the store needs, for any engine.
+import type { Operation, OperationOrValue } from './operation.ts'
+
 /** A value of a statement's parameter or column. */
 export type SqlValue = null | number | string | Uint8Array
 
 /** A prepared statement with the shape of its rows. */
 export interface Query<Row = unknown> {
-  get(...values: SqlValue[]): Row | undefined
-  all(...values: SqlValue[]): Row[]
-  run(...values: SqlValue[]): { readonly changes: number }
-}
-
-/**
- * The database engine that the store needs. `node:sqlite` is such an engine without a wrapper, whose statements run at once in this process. With a
- * remote server, a statement runs inside an operation of the writer or of `read`, and the operation runs again after each result.
- */
-export interface Database {
-  prepare(sql: string): {
-    get(...values: SqlValue[]): unknown
-    all(...values: SqlValue[]): unknown[]
-    run(...values: SqlValue[]): unknown
-  }
-  /** Runs a query on one snapshot. Engines whose statements run at once have no such member. */
-  read?<T>(reading: () => T): Promise<T>
-  /** Runs independent queries inside an operation, in shared round trips. Without this member they run one after another. */
-  readBatch?<T>(readings: readonly (() => T)[]): readonly T[]
-  /** Prepares a statement that returns `is_so`. If `is_so` is false, the transaction is undone. Only engines with several writers have this member. */
-  prepareCheck?(sql: string): (...values: SqlValue[]) => void
-  /** Prepares a statement as the function `prepareReturning` does, for a remote server. */
-  prepareReturning?(sql: string): (...values: SqlValue[]) => () => unknown
-  /** The SQL clauses with which statements lock rows, if several processes write. */
-  readonly rowLocks?: RowLocks
-  /** True if the result of an INSERT has `lastInsertRowid`. */
-  readonly returnsLastInsertId?: boolean
+  get(...values: SqlValue[]): Operation<Row | undefined>
+  all(...values: SqlValue[]): Operation<Row[]>
+  /** Runs the statement, but does not wait for it. An error ends the transaction. */
+  run(...values: SqlValue[]): void
+  /** Runs the statement and returns the number of rows that it has changed. */
+  change(...values: SqlValue[]): Operation<number>
 }
 
 /**
@@ -38,24 +19,26 @@ export interface Database {
  * for messages `channel IN (?)` instead of `channel = ?`. Otherwise SQLite compiles the statement again at every run, because another value could lead
  * to another plan, such as the channel of a partial index.
  */
-export interface Sql extends Omit<Database, 'prepare'> {
+export interface Sql {
   prepare<Row = unknown>(sql: string): Query<Row>
+  /** Prepares an INSERT of one row that returns the id of the new row. `id` is the name of its column, `id` by default. */
+  prepareInsert(sql: string, id?: string): (...values: SqlValue[]) => Operation<number>
+  /** Prepares a statement that changes one row. A run returns a function that reads the new row. The caller calls this function after the transaction. */
+  prepareReturning<Row>(sql: string): (...values: SqlValue[]) => () => Row | undefined
+  /**
+   * Prepares a statement that returns `is_so`, for the end of a transaction. If `is_so` is false, the transaction is undone. It does nothing for an
+   * engine with one writer.
+   */
+  prepareCheck(sql: string): (...values: SqlValue[]) => void
+  /** True if the engine runs such checks, because several gateways may write. */
+  readonly hasEndChecks: boolean
+  /** The SQL clauses with which statements lock rows. */
+  readonly rowLocks: RowLocks
+  /** Runs an operation that only reads, on one snapshot. It may run again from its start if the connection is lost. */
+  read<T>(operation: () => OperationOrValue<T>): Promise<T>
 }
 
-/** Returns the same database with typed statements. The engine itself does not know the shape of its rows. */
-export function sqlOf(db: Database): Sql {
-  return db as unknown as Sql
-}
-
-/** A database in a file of SQLite. */
-export interface FileDatabase extends Database {
-  exec(sql: string): void
-  /** True while a transaction is open. */
-  readonly isTransaction: boolean
-  close(): void
-}
-
-/** The SQL clauses and conditions that lock rows. */
+/** The SQL clauses and conditions that lock rows. They lock nothing if only this process writes. */
 export interface RowLocks {
   /** The clause of a SELECT that locks its rows until the end of the transaction and skips rows that other transactions have locked. */
   readonly skipLocked: string

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, formatList, parseJsonText } from '@postern/message'
-import type { Sql } from '../sql/sql.ts'
+import type { FileSql } from '../sql/file-sql.ts'
 
 /** The content of the marker, a file beside each database that a gateway has used. */
 interface Marker {
@@ -32,7 +32,7 @@ export function refuseMissingDatabase(path: string): void {
 }
 
 /** Refuses an open database that is empty. @throws ConfigError `data` if there are traces of earlier contents */
-export function refuseEmptyDatabase(db: Sql, path: string): void {
+export function refuseEmptyDatabase(db: FileSql, path: string): void {
   const version = db.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version
   if (version === 0) refuseTraces(path, 'is empty')
 }
@@ -55,7 +55,7 @@ function hasContent(path: string): boolean {
  * Counts a start in the database, and then in its marker.
  * @throws ConfigError `data` if the database has a lower count than its marker, because the newest data were lost with its log
  */
-export function countStart(db: Sql, path: string): void {
+export function countStart(db: FileSql, path: string): void {
   const starts = db.prepare<{ value: number }>("SELECT value FROM counters WHERE name = 'starts'").get()?.value ?? 0
   if (starts < readMarker(path).starts) {
     const fix = `Put ${path}-wal back, if it was removed; to go on with what there is, remove ${formatMarkerPath(path)}.`

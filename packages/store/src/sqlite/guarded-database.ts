@@ -1,6 +1,7 @@
 // Maps the errors of an open database to errors of the store, and reports damage.
 import type { DatabaseSync } from 'node:sqlite'
-import type { FileDatabase, SqlValue } from '../sql/sql.ts'
+import type { FileDatabase } from '../sql/file-sql.ts'
+import type { SqlValue } from '../sql/sql.ts'
 import { isDamage, toStoreError } from './write/sqlite-errors.ts'
 
 interface StatementHooks {
@@ -26,7 +27,6 @@ export function guardDatabase(db: DatabaseSync, { onDamage, afterStatement }: St
   }
 
   return {
-    returnsLastInsertId: true,
     prepare: guard((sql: string) => {
       const statement = db.prepare(sql)
       return {

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '@postern/message'
 import { migrateDatabase } from '../schema/migrate.ts'
 import { refusePendingMigrations } from '../schema/pending-migrations.ts'
-import { sqlOf } from '../sql/sql.ts'
+import { fileSqlOf } from '../sql/file-sql.ts'
 import { refuseEmptyDatabase, refuseMissingDatabase } from './database-marker.ts'
 import { findPendingMigrations, refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
 import { createPrivateFile } from './private-file.ts'
@@ -87,7 +87,7 @@ export function requireDatabaseFile(path: string): void {
 function prepareDatabase(db: DatabaseSync, path: string): DatabaseSync {
   try {
     db.exec(pragmas)
-    if (path !== ':memory:') refuseEmptyDatabase(sqlOf(db), path)
+    if (path !== ':memory:') refuseEmptyDatabase(fileSqlOf(db), path)
     refuseDamagedAtStart(db, path)
     migrateDatabase(db, { path })
     return db

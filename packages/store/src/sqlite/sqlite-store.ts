@@ -8,7 +8,8 @@ import type { StoredChannel } from '../channels/channel-facts.ts'
 import { createBlobFiles, noBlobFiles } from '../files/blob-files.ts'
 import { openHandledSecret } from '../peers/handled-keys.ts'
 import { endAllLeases } from '../queue/commit/work-store.ts'
-import { sqlOf } from '../sql/sql.ts'
+import { fileSqlOf } from '../sql/file-sql.ts'
+import { createSqliteSql } from '../sql/sqlite-sql.ts'
 import { createNotices } from '../transaction/notice-hub.ts'
 import { listNotices, readWholeTask } from '../transaction/notices.ts'
 import { countStart } from './database-marker.ts'
@@ -84,11 +85,11 @@ function openUnlocked(
   const files =
     path === ':memory:'
       ? noBlobFiles
-      : createBlobFiles({ directory: `${path}.blobs`, isNeeded: createFileReferenceCheck(sqlOf(db)), log })
+      : createBlobFiles({ directory: `${path}.blobs`, isNeeded: createFileReferenceCheck(fileSqlOf(db)), log })
   if (exclusive) files.sweep().catch(error => log.warn({ err: error }, 'stored files cannot be swept'))
   const isSoleWriter = exclusive === true || path === ':memory:'
   const store = assembleStore({
-    db,
+    db: createSqliteSql(db),
     openWriter: hooks => createWriter(db, hooks, createSqliteTransactions(db, { check: openFile.check, durability })),
     files,
     notices,
@@ -119,7 +120,7 @@ function decideHandledSecret(
   { path, isWritable }: { readonly path: string; readonly isWritable: boolean },
 ): string {
   try {
-    return openHandledSecret(sqlOf(db), isWritable)
+    return openHandledSecret(fileSqlOf(db), isWritable)
   } catch (error) {
     db.close()
     throw toOpenError(error, path)
@@ -129,8 +130,8 @@ function decideHandledSecret(
 /** Counts the start of an exclusive gateway, and ends the leases of earlier processes. @throws ConfigError */
 function prepareExclusive(db: DatabaseSync, path: string, now: number): void {
   try {
-    if (path !== ':memory:') countStart(sqlOf(db), path)
-    endAllLeases(sqlOf(db), now)
+    if (path !== ':memory:') countStart(fileSqlOf(db), path)
+    endAllLeases(fileSqlOf(db), now)
   } catch (error) {
     db.close()
     throw toOpenError(error, path)

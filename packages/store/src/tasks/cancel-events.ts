@@ -3,6 +3,7 @@ import type { TaskCancelEvent } from '@postern/pipeline'
 import { draftMessage } from '../messages/message-draft.ts'
 import type { AdmitNewMessage } from '../messages/refusals.ts'
 import type { ResponseTable } from '../messages/responses.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
 
@@ -26,10 +27,13 @@ export function formatCancelKeySql(task: string): string {
 /** Prepares the message that informs an agent of a cancellation, if the agent has asked a question in the task and waits for the answer. */
 export function createCancelEvents(db: Sql, { admitNewMessage, responses }: CancelEventDeps) {
   const findLast = db.prepare<{ response_seq: number | null }>('SELECT response_seq FROM tasks WHERE id = ?')
-  return (batch: Batch, task: number, { correlationId, describe }: TaskCancelEvent): void => {
-    const seq = findLast.get(task)?.response_seq
-    const answer = typeof seq === 'number' ? responses.find(seq)?.response : undefined
+  return function* (batch: Batch, task: number, { correlationId, describe }: TaskCancelEvent): Operation<void> {
+    const seq = (yield* findLast.get(task))?.response_seq
+    const answer = typeof seq === 'number' ? (yield* responses.find(seq))?.response : undefined
     if (answer?.status !== 'input_required' && answer?.status !== 'auth_required') return
-    admitNewMessage(batch, draftMessage({ ...describe(answer.id), duplicateKey: formatCancelKey(task) }, correlationId))
+    yield* admitNewMessage(
+      batch,
+      draftMessage({ ...describe(answer.id), duplicateKey: formatCancelKey(task) }, correlationId),
+    )
   }
 }

@@ -4,10 +4,11 @@ import type { BlobTable } from '../blobs/blob-table.ts'
 import type { NoteTable } from '../messages/notes.ts'
 import { createRowRemoval, maxRemovals } from '../messages/row-removal.ts'
 import type { HandledKeyTable } from '../peers/handled-keys.ts'
+import type { Operation } from '../sql/operation.ts'
+import { mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { createOwnThreadRemoval } from '../threads/own-thread-removal.ts'
 import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createTaskBytes } from '../transaction/task-totals.ts'
 import { addTaskBytes } from '../transaction/totals.ts'
@@ -39,28 +40,29 @@ export function createTaskExpiry(context: StoreContext, tables: ExpiryDeps): Pic
   const removeMessage = createMessageRemoval(context, tables)
   const removeTask = createTaskRemoval(db, tables.tasks)
   const taskBytes = createTaskBytes(db)
-  const isWithinBudget = (batch: Batch, expiry: TaskExpiry) =>
-    'maxBytes' in expiry && taskBytes.read(batch, expiry.owner) <= expiry.maxBytes
+  function* isWithinBudget(batch: Batch, expiry: TaskExpiry) {
+    return 'maxBytes' in expiry && (yield* taskBytes.read(batch, expiry.owner)) <= expiry.maxBytes
+  }
 
-  function removeTaskMessages(batch: Batch, task: TaskPosition, limit: number): number {
-    const messages = findMessages.all(task.id, formatCancelKey(task.id), limit)
+  function* removeTaskMessages(batch: Batch, task: TaskPosition, limit: number): Operation<number> {
+    const messages = yield* findMessages.all(task.id, formatCancelKey(task.id), limit)
     clearResponse.run(task.id)
-    const threads = new Set(runParts(batch, messages, (part, { seq }) => removeMessage(part, seq)))
-    if (messages.length < limit) removeTask(batch, task, threads)
+    const threads = new Set(yield* mapInOrder(messages, ({ seq }) => removeMessage(batch, seq)))
+    if (messages.length < limit) yield* removeTask(batch, task, threads)
     return messages.length
   }
 
   return {
     expireTasks: expiry =>
-      write(batch => {
-        const tasks = isWithinBudget(batch, expiry) ? [] : listNext(expiry)
+      write(function* (batch) {
+        const tasks = (yield* isWithinBudget(batch, expiry)) ? [] : yield* listNext(expiry)
         let remaining = maxRemovals
         let removedCount = 0
         for (const task of tasks) {
-          remaining -= removeTaskMessages(batch, task, remaining)
+          remaining -= yield* removeTaskMessages(batch, task, remaining)
           if (remaining <= 0) return { removed: removedCount, isDone: false }
           removedCount += 1
-          if (isWithinBudget(batch, expiry)) return { removed: removedCount, isDone: true }
+          if (yield* isWithinBudget(batch, expiry)) return { removed: removedCount, isDone: true }
         }
         return { removed: removedCount, isDone: tasks.length < expiry.limit }
       }),
@@ -85,7 +87,7 @@ const removableTaskSql = `t.state NOT IN ('submitted', 'working')
 /** The prefix of owners who are people. Chats of people stay until they are deleted explicitly. */
 const webOwnerPrefix = 'web:'
 
-function createNextTaskList(db: Sql): (expiry: TaskExpiry) => readonly TaskPosition[] {
+function createNextTaskList(db: Sql): (expiry: TaskExpiry) => Operation<readonly TaskPosition[]> {
   const findOldest = db.prepare<TaskPosition>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${webOwnerPrefix}*' AND ${removableTaskSql}
      ORDER BY t.updated_at LIMIT +?`,
@@ -98,10 +100,10 @@ function createNextTaskList(db: Sql): (expiry: TaskExpiry) => readonly TaskPosit
   const findOldestOf = db.prepare<TaskPosition>(
     `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${removableTaskSql} ORDER BY t.updated_at, t.native_id LIMIT +?`,
   )
-  return expiry => {
-    if ('unchangedSince' in expiry) return findOldest.all(expiry.unchangedSince, expiry.limit)
-    if ('maxBytes' in expiry) return findOldestOf.all(expiry.owner, expiry.limit)
-    return selectOverCount.all(expiry.owner, expiry.maxTasks, expiry.limit)
+  return function* (expiry) {
+    if ('unchangedSince' in expiry) return yield* findOldest.all(expiry.unchangedSince, expiry.limit)
+    if ('maxBytes' in expiry) return yield* findOldestOf.all(expiry.owner, expiry.limit)
+    return yield* selectOverCount.all(expiry.owner, expiry.maxTasks, expiry.limit)
   }
 }
 
@@ -131,12 +133,12 @@ function createMessageRemoval(
   const deleteName = db.prepare(
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0 AND message = ?',
   )
-  return (batch: Batch, number: number): number | undefined => {
-    const message = find.get(number)
+  return function* (batch: Batch, number: number): Operation<number | undefined> {
+    const message = yield* find.get(number)
     if (!message) return undefined
     const { id, agent, channel, scope, thread_id, owner, bytes } = message
-    const removedNoteBytes = tables.notes.remove(batch, number)
-    const { responses, blobBytes } = deleteRows(batch, number, now())
+    const removedNoteBytes = yield* tables.notes.remove(batch, number)
+    const { responses, blobBytes } = yield* deleteRows(batch, number, now())
     for (const name of [id, ...responses.map(response => response.id)])
       deleteName.run(name, agent, channel, scope, number)
     const answerBytes = responses.reduce((sum, response) => sum + response.bytes, 0)
@@ -152,12 +154,17 @@ function createTaskRemoval(db: Sql, tasks: TaskTable) {
   )
   const deleteSubscriptions = db.prepare('DELETE FROM push_subscriptions WHERE task_id = ?')
   const removeThread = createOwnThreadRemoval(db)
-  return (batch: Batch, { id, owner }: TaskPosition, threads: ReadonlySet<number | undefined>): void => {
-    const entries = deleteEntries.all(id)
+  return function* (
+    batch: Batch,
+    { id, owner }: TaskPosition,
+    threads: ReadonlySet<number | undefined>,
+  ): Operation<void> {
+    const entries = yield* deleteEntries.all(id)
     const threadIds = entries.map(({ thread_id }) => thread_id)
     for (const { bytes } of entries) addTaskBytes(batch, owner, -bytes)
     deleteSubscriptions.run(id)
-    tasks.remove(id)
-    for (const thread of new Set([...threads, ...threadIds])) if (thread !== undefined) removeThread(thread, owner)
+    yield* tasks.remove(id)
+    for (const thread of new Set([...threads, ...threadIds]))
+      if (thread !== undefined) yield* removeThread(thread, owner)
   }
 }

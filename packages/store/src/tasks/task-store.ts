@@ -3,7 +3,6 @@ import type { TaskFilter, TaskRecord, TaskStore } from '@postern/pipeline'
 import type { AdmitNewMessage } from '../messages/refusals.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { TurnTable } from '../queue/turns/turn-table.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createCancelEvents } from './cancel-events.ts'
 import type { TaskCancel } from './cancel-task.ts'
@@ -42,16 +41,17 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
   )
   const toRecord = createTaskRecorder(db)
 
-  const readResponse = ({ response_seq: seq }: TaskRow) =>
-    seq === null ? undefined : tables.responses.find(seq)?.response
+  function* readResponse({ response_seq: seq }: TaskRow) {
+    return seq === null ? undefined : (yield* tables.responses.find(seq))?.response
+  }
 
   /** Builds the record of a listed task. The answer may be large, so it is read at the first access. By then the task may have expired. */
   function toListedRecord(row: TaskRow, maxBytes: number): TaskRecord {
     let response: { readonly read: TaskRecord['response'] } | undefined
     return Object.defineProperty(toRecord(row, undefined, maxBytes), 'response', {
       enumerable: true,
-      get() {
-        response ??= { read: readResponse(row) }
+      *get() {
+        response ??= { read: yield* readResponse(row) }
         return response.read
       },
     })
@@ -59,14 +59,24 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
 
   return {
     findTask: createTaskLookup(db, toRecord),
-    findTaskMessage: async ({ owner, id }) => findLast.get(owner, id)?.message ?? undefined,
-    async listTasks(filter) {
-      const filterParameters = filterValues(filter)
-      const isRising = filter.order === 'rising'
-      const { updatedAt, id } = filter.after ?? { updatedAt: isRising ? 0 : Number.MAX_SAFE_INTEGER, id: '' }
-      const rows = (isRising ? listOldestFirst : listNewestFirst).all(...filterParameters, updatedAt, id, filter.limit)
-      const tasks = rows.map(row => toListedRecord(row, Math.floor(maxEntryBytes / rows.length)))
-      return { tasks, total: countAll.get(...filterParameters)?.total ?? 0 }
+    findTaskMessage: ({ owner, id }) =>
+      db.read(function* () {
+        return (yield* findLast.get(owner, id))?.message ?? undefined
+      }),
+    listTasks(filter) {
+      return db.read(function* () {
+        const filterParameters = filterValues(filter)
+        const isRising = filter.order === 'rising'
+        const { updatedAt, id } = filter.after ?? { updatedAt: isRising ? 0 : Number.MAX_SAFE_INTEGER, id: '' }
+        const rows = yield* (isRising ? listOldestFirst : listNewestFirst).all(
+          ...filterParameters,
+          updatedAt,
+          id,
+          filter.limit,
+        )
+        const tasks = rows.map(row => toListedRecord(row, Math.floor(maxEntryBytes / rows.length)))
+        return { tasks, total: (yield* countAll.get(...filterParameters))?.total ?? 0 }
+      })
     },
     cancelTask: createCancel(context, tables),
     ...createTaskExpiry(context, tables),
@@ -90,11 +100,11 @@ function createCancel(
   )
   const queueEvent = createCancelEvents(db, deps)
   return ({ owner, id }, event) =>
-    write(batch => {
-      const task = find.get(owner, id)
-      if (!task || !taskCancel.cancel(batch, task.id, now())) return false
-      runParts(batch, listOpen.all(task.id), (part, { message }) => turns.cancelMessageTurn(part, message, now()))
-      if (event) queueEvent(batch, task.id, event)
+    write(function* (batch) {
+      const task = yield* find.get(owner, id)
+      if (!task || !(yield* taskCancel.cancel(batch, task.id, now()))) return false
+      for (const { message } of yield* listOpen.all(task.id)) yield* turns.cancelMessageTurn(batch, message, now())
+      if (event) yield* queueEvent(batch, task.id, event)
       return true
     })
 }

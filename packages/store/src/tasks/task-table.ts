@@ -3,9 +3,9 @@ import type { NormalizedResponse, Part } from '@postern/message'
 import type { Entry, SettledTask, TaskIntake, TaskRecord, TaskState, TaskStore } from '@postern/pipeline'
 import type { ResponseRow } from '../messages/responses.ts'
 import { readResponse, responseColumns, selectResponse } from '../messages/responses.ts'
-import { prepareCheck, prepareReturning, rowLocksOf } from '../sql/engine-defaults.ts'
 import { parseJson } from '../sql/json-columns.ts'
-import { prepareInsert } from '../sql/prepare-insert.ts'
+import { defineLazyMembers } from '../sql/lazy-members.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { EntryRow } from '../threads/entries.ts'
 import { entryColumns, readEntry } from '../threads/entries.ts'
@@ -15,15 +15,15 @@ import { zeroTaskTotalDeletion } from '../transaction/task-totals.ts'
 import { addTask, addTaskBytes } from '../transaction/totals.ts'
 
 export interface TaskTable {
-  find(task: TaskIntake): ExistingTask
+  find(task: TaskIntake): Operation<ExistingTask>
   /**
    * Adds a message to a task, or opens the task for it. Returns the row number of the task or a refusal. The refusals are `ended`, `full` if the owner
    * may not have another open task, and `taken` if the task must be new but exists already.
    */
-  continueTask(batch: Batch, task: TaskIntake, change: ContinuedTask): number | 'ended' | 'full' | 'taken'
+  continueTask(batch: Batch, task: TaskIntake, change: ContinuedTask): Operation<number | 'ended' | 'full' | 'taken'>
   setWorking(task: number, now: number): void
   /** Deletes the row of a task whose messages are deleted already. */
-  remove(task: number): void
+  remove(task: number): Operation<void>
   /** Ends a task unless another turn of the task is open. @returns a function that reads the task after the transaction */
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): () => TaskRow | undefined
 }
@@ -63,25 +63,23 @@ export function createTaskTable(db: Sql): TaskTable {
      ON CONFLICT (owner, shard) DO UPDATE SET tasks = task_bytes.tasks + excluded.tasks`,
   )
   const deleteZeroTotal = db.prepare(zeroTaskTotalDeletion)
-  const finish = prepareReturning<TaskRow>(
-    db,
-    `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
+  const finish =
+    db.prepareReturning<TaskRow>(`UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
        WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL AND lease_owner IS NOT NULL) THEN 'working'
        WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
-     WHERE id = ?1 RETURNING ${taskColumns}`,
-  )
+     WHERE id = ?1 RETURNING ${taskColumns}`)
   return {
     find,
-    continueTask(batch, task, { existingTask, agent, now, state }) {
-      if ('capacity' in existingTask) return open(batch, task, { ...existingTask, agent, now, state })
+    *continueTask(batch, task, { existingTask, agent, now, state }) {
+      if ('capacity' in existingTask) return yield* open(batch, task, { ...existingTask, agent, now, state })
       if (task.isNew) return 'taken'
       if (!openStates.includes(existingTask.state) && !(task.reopens && existingTask.state !== 'canceled'))
         return 'ended'
       updateExisting.run(state, now, existingTask.id)
       return existingTask.id
     },
-    remove(task) {
-      const removedTask = remove.get(task)
+    *remove(task) {
+      const removedTask = yield* remove.get(task)
       if (!removedTask) return
       decrementTaskTotal.run(removedTask.owner)
       deleteZeroTotal.run(removedTask.owner)
@@ -96,7 +94,7 @@ export function createTaskTable(db: Sql): TaskTable {
  * another message is continuing. That message sets the task back to `submitted`.
  */
 function formatFreeTaskCondition(db: Sql): string {
-  const { skipLocked } = rowLocksOf(db)
+  const { skipLocked } = db.rowLocks
   return skipLocked === '' ? 'id = ?' : `id IN (SELECT id FROM tasks WHERE id = ? ${skipLocked})`
 }
 
@@ -115,22 +113,21 @@ interface TaskCapacity {
 
 /** Prepares the opening of a new task, if its owner may have one more. */
 function createTaskOpener(db: Sql) {
-  const insert = prepareInsert(
-    db,
+  const insert = db.prepareInsert(
     `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const checkCapacity = createCapacityCheck(db)
-  return (
+  return function* (
     batch: Batch,
     task: TaskIntake,
     { capacity, agent, now, state }: TaskCapacity & TaskChange,
-  ): number | 'full' => {
+  ): Operation<number | 'full'> {
     // Other transactions may open tasks of the owner at the same time, which this transaction cannot count.
     if (capacity <= maxOperations) batch.standAlone()
     if (capacity <= 0) return 'full'
     if (capacity <= uncheckedCapacity) checkCapacity(batch, task)
     addTask(batch, task.owner)
-    return insert(task.owner, task.id, agent, task.context, state, now, task.share?.name ?? null)
+    return yield* insert(task.owner, task.id, agent, task.context, state, now, task.share?.name ?? null)
   }
 }
 
@@ -143,8 +140,8 @@ const openCondition = `state IN (${openStates.map(state => `'${state}'`).join(',
 function createCapacityCheck(db: Sql): (batch: Batch, task: TaskIntake) => void {
   const formatQuotaCheck = (rows: string) =>
     `SELECT count(*) <= ?2 AS is_so FROM (SELECT 1 FROM tasks WHERE owner = ?1 AND ${rows} AND ${openCondition} LIMIT +?3) AS open`
-  const checkOwnerQuota = prepareCheck(db, formatQuotaCheck('true'))
-  const checkShareQuota = prepareCheck(db, formatQuotaCheck('share = ?4'))
+  const checkOwnerQuota = db.prepareCheck(formatQuotaCheck('true'))
+  const checkShareQuota = db.prepareCheck(formatQuotaCheck('share = ?4'))
   return ({ checks, hasCompany }, { owner, maxOpenTasks = Number.POSITIVE_INFINITY, share }) => {
     if (!hasCompany) return
     if (Number.isFinite(maxOpenTasks))
@@ -157,7 +154,7 @@ function createCapacityCheck(db: Sql): (batch: Batch, task: TaskIntake) => void 
 }
 
 /** Prepares the search for a task with a single statement, because each statement costs a round trip to a remote database. */
-function createTaskFinder(db: Sql): (task: TaskIntake) => ExistingTask {
+function createTaskFinder(db: Sql): (task: TaskIntake) => Operation<ExistingTask> {
   // Without this hint the query would read all tasks of the owner.
   const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${openCondition} LIMIT +?3`
   const shared = `SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ?1 AND share = ?4 AND ${openCondition} LIMIT +?5`
@@ -166,8 +163,8 @@ function createTaskFinder(db: Sql): (task: TaskIntake) => ExistingTask {
     `SELECT max(id) AS id, max(state) AS state, ${countUnlessKnown(open)} AS open, ${countUnlessKnown(shared)} AS shared
      FROM tasks WHERE owner = ?1 AND native_id = ?2`,
   )
-  return ({ owner, id, maxOpenTasks = Number.POSITIVE_INFINITY, share }) => {
-    const row = find.get(
+  return function* ({ owner, id, maxOpenTasks = Number.POSITIVE_INFINITY, share }) {
+    const row = yield* find.get(
       owner,
       id,
       Number.isFinite(maxOpenTasks) ? maxOpenTasks : 0,
@@ -200,7 +197,7 @@ export const taskColumns = `tasks.id, tasks.owner, tasks.native_id, tasks.agent,
  * Runs `change` and adds its effect on the bytes of a message, its answer and its notes to the total of the task's owner. It runs synchronously
  * inside a write.
  */
-type CountChange = (batch: Batch, message: number, change: () => void) => void
+type CountChange = (batch: Batch, message: number, change: () => Operation<void>) => Operation<void>
 
 export function createTaskByteTracker(db: Sql): CountChange {
   const measure = db.prepare<{ owner: string; bytes: number }>(
@@ -211,10 +208,11 @@ export function createTaskByteTracker(db: Sql): CountChange {
        + coalesce((SELECT sum(bytes) FROM blob_uses WHERE message = ?1), 0) AS bytes
      FROM messages m JOIN tasks k ON k.id = m.task_id WHERE m.seq = ?1 AND m.kind = 'message'`,
   )
-  return (batch, message, change) => {
-    const previousSize = measure.get(message)
-    change()
-    if (previousSize) addTaskBytes(batch, previousSize.owner, (measure.get(message)?.bytes ?? 0) - previousSize.bytes)
+  return function* (batch, message, change) {
+    const previousSize = yield* measure.get(message)
+    yield* change()
+    if (previousSize)
+      addTaskBytes(batch, previousSize.owner, ((yield* measure.get(message))?.bytes ?? 0) - previousSize.bytes)
   }
 }
 
@@ -228,30 +226,15 @@ export function createTaskRecorder(db: Sql): ToTaskRecord {
   const readEntries = createTaskEntryReader(db)
   const { readEarlier, readStreamed } = createTaskAnswerReader(db)
   return (row, response, maxBytes = maxEntryBytes) => {
-    let entries: TaskRecord['entries'] | undefined
-    let cachedEarlierResponses: TaskRecord['earlierResponses'] | undefined
-    let cachedCanceledAnswers: TaskRecord['canceledAnswers'] | undefined
-    return {
-      owner: row.owner,
-      id: row.native_id,
-      agent: row.agent,
-      context: row.context,
-      state: row.state,
-      updatedAt: row.updated_at,
-      get entries() {
-        entries ??= readEntries(row.id, maxBytes)
-        return entries
+    const { owner, native_id: id, agent, context, state, updated_at: updatedAt } = row
+    return defineLazyMembers<TaskRecord, 'entries' | 'earlierResponses' | 'canceledAnswers'>(
+      { owner, id, agent, context, state, updatedAt, response },
+      {
+        entries: () => readEntries(row.id, maxBytes),
+        earlierResponses: () => readEarlier(row, maxBytes),
+        canceledAnswers: () => readStreamed(row),
       },
-      response,
-      get earlierResponses() {
-        cachedEarlierResponses ??= readEarlier(row, maxBytes)
-        return cachedEarlierResponses
-      },
-      get canceledAnswers() {
-        cachedCanceledAnswers ??= readStreamed(row)
-        return cachedCanceledAnswers
-      },
-    }
+    )
   }
 }
 
@@ -263,10 +246,11 @@ export function createTaskLookup(db: Sql, toRecord: ToTaskRecord): TaskStore['fi
     `SELECT ${taskColumns}, ${responseColumns} FROM tasks LEFT JOIN messages r ON r.seq = tasks.response_seq AND r.kind = 'response'
      WHERE tasks.owner = ? AND tasks.native_id = ?`,
   )
-  return async ({ owner, id }) => {
-    const row = find.get(owner, id)
-    return row && toRecord(row, row.seq === null ? undefined : readResponse(row as ResponseRow).response)
-  }
+  return ({ owner, id }) =>
+    db.read(function* () {
+      const row = yield* find.get(owner, id)
+      return row && toRecord(row, row.seq === null ? undefined : readResponse(row as ResponseRow).response)
+    })
 }
 
 /**
@@ -286,9 +270,9 @@ export function describeSettledTask(readTask: () => TaskRecord | undefined): Set
 
 interface TaskAnswerReader {
   /** Reads the newest answers before the last answer that fit into `maxBytes`, the oldest first. */
-  readEarlier(task: TaskRow, maxBytes: number): readonly NormalizedResponse[]
+  readEarlier(task: TaskRow, maxBytes: number): Operation<readonly NormalizedResponse[]>
   /** Reads the received parts of answers that were interrupted by a cancellation. */
-  readStreamed(task: TaskRow): TaskRecord['canceledAnswers']
+  readStreamed(task: TaskRow): Operation<TaskRecord['canceledAnswers']>
 }
 
 interface StreamedBody {
@@ -306,12 +290,14 @@ function createTaskAnswerReader(db: Sql): TaskAnswerReader {
      WHERE q.task_id = ? AND q.kind = 'message' ORDER BY q.seq`,
   )
   return {
-    readEarlier({ id, has_earlier, response_seq }, maxBytes) {
+    *readEarlier({ id, has_earlier, response_seq }, maxBytes) {
       if (has_earlier === 0) return []
-      return listEarlier.all(id, findFirst(id, maxBytes), response_seq ?? 0).map(row => readResponse(row).response)
+      return (yield* listEarlier.all(id, yield* findFirst(id, maxBytes), response_seq ?? 0)).map(
+        row => readResponse(row).response,
+      )
     },
-    readStreamed({ id, state }) {
-      const notes = state === 'canceled' ? listStreamed.all(id) : []
+    *readStreamed({ id, state }) {
+      const notes = state === 'canceled' ? yield* listStreamed.all(id) : []
       return notes.flatMap(({ content }) => {
         const { native_id, content: streamedText } = parseJson<StreamedBody>(content)
         return native_id === undefined ? [] : [{ id: native_id, parts: streamedText.parts }]
@@ -327,19 +313,23 @@ const maxEntries = 1_000
  * Creates a reader of a task's entries, the oldest first. A task may grow without limit, so the reader reads only the newest entries that fit into
  * `maxBytes`. It always reads the last entry, even if that is larger.
  */
-function createTaskEntryReader(db: Sql): (task: number, maxBytes: number) => readonly Entry[] {
+function createTaskEntryReader(db: Sql): (task: number, maxBytes: number) => Operation<readonly Entry[]> {
   const findFirst = createFirstEntryFinder(db)
   const read = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM messages WHERE task_id = ? AND seq >= ? ORDER BY seq`)
-  return (task, maxBytes) => read.all(task, findFirst(task, maxBytes)).map(readEntry)
+  return function* (task, maxBytes) {
+    return (yield* read.all(task, yield* findFirst(task, maxBytes))).map(readEntry)
+  }
 }
 
 /** Prepares the search for the oldest of a task's newest entries that fit into `maxBytes`. The search returns the seq of that entry. */
-function createFirstEntryFinder(db: Sql): (task: number, maxBytes: number) => number {
+function createFirstEntryFinder(db: Sql): (task: number, maxBytes: number) => Operation<number> {
   const findFirst = db.prepare<{ first: number | null }>(
     `SELECT min(seq) AS first FROM (
        SELECT seq, sum(size) OVER (ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - size AS newer, size
        FROM (SELECT seq, octet_length(content) AS size FROM messages WHERE task_id = ? ORDER BY seq DESC LIMIT ${maxEntries}))
      WHERE newer = 0 OR newer + size <= ?`,
   )
-  return (task, maxBytes) => findFirst.get(task, maxBytes)?.first ?? 0
+  return function* (task, maxBytes) {
+    return (yield* findFirst.get(task, maxBytes))?.first ?? 0
+  }
 }

@@ -2,12 +2,13 @@
 import type { Json } from '@postern/message'
 import type { TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/pipeline'
 import { maxWatches } from '@postern/pipeline'
-import { destinationConflict, taskConflict } from '../batching/conflict-keys.ts'
 import type { DeliveryTable } from '../queue/deliveries/delivery-table.ts'
 import type { DeliveryCause } from '../queue/deliveries/new-delivery.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { destinationConflict, taskConflict } from '../transaction/conflict-keys.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
 interface WatchRow {
@@ -25,9 +26,9 @@ interface WatchedTask {
 }
 
 export interface WatchTable {
-  add(task: number, watch: TaskWatch): 'watching' | 'full'
+  add(task: number, watch: TaskWatch): Operation<'watching' | 'full'>
   /** Queues deliveries of the task's new state to all its watchers. */
-  notify(batch: Batch, task: number, cause: DeliveryCause): void
+  notify(batch: Batch, task: number, cause: DeliveryCause): Operation<void>
 }
 
 export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'enqueue'>): WatchTable {
@@ -41,22 +42,22 @@ export function createWatchTable(db: Sql, deliveries: Pick<DeliveryTable, 'enque
   const list = prepareWatchList(db)
   const find = db.prepare<WatchedTask>('SELECT owner, native_id, context, state, updated_at FROM tasks WHERE id = ?')
   return {
-    add(task, { id, to, target }) {
-      if ((countOthers.get(task, id)?.others ?? 0) >= maxWatches) return 'full'
+    *add(task, { id, to, target }) {
+      if (((yield* countOthers.get(task, id))?.others ?? 0) >= maxWatches) return 'full'
       insert.run(task, id, to, formatJson(target))
       return 'watching'
     },
-    notify(batch, task, cause) {
-      const watches = list.all(task)
-      const watchedTask = watches.length > 0 ? find.get(task) : undefined
+    *notify(batch, task, cause) {
+      const watches = yield* list.all(task)
+      const watchedTask = watches.length > 0 ? yield* find.get(task) : undefined
       if (!watchedTask) return
       // The settlement of an earlier delivery to the same destination makes the next one due, so the two transactions must not overlap.
-      for (const { destination } of watches) batch.reserve(destinationConflict(cause.thread, destination))
+      for (const { destination } of watches) yield* batch.reserve(destinationConflict(cause.thread, destination))
       const plannedPushes = watches.map(({ id, destination }) => ({
         to: destination,
         target: toTarget(watchedTask, id),
       }))
-      deliveries.enqueue(batch, plannedPushes, cause)
+      yield* deliveries.enqueue(batch, plannedPushes, cause)
     },
   }
 }
@@ -80,21 +81,23 @@ export function createWatchStore(
   return {
     watchTask: (key, watch) =>
       write(
-        () => {
-          const task = findTask.get(key.owner, key.id)
-          return task ? watches.add(task.id, watch) : 'unknown'
+        function* () {
+          const task = yield* findTask.get(key.owner, key.id)
+          return task ? yield* watches.add(task.id, watch) : 'unknown'
         },
         { conflictKeys: () => [taskConflict(key)] },
       ),
-    async listWatches(key) {
-      const task = findTask.get(key.owner, key.id)
-      const rows = task ? list.all(task.id) : []
-      return rows.map(({ id, destination, target }) => ({ id, to: destination, target: parseJson<Json>(target) }))
+    listWatches(key) {
+      return db.read(function* () {
+        const task = yield* findTask.get(key.owner, key.id)
+        const rows = task ? yield* list.all(task.id) : []
+        return rows.map(({ id, destination, target }) => ({ id, to: destination, target: parseJson<Json>(target) }))
+      })
     },
     endWatch: (key, id) =>
       write(
-        () => {
-          const task = findTask.get(key.owner, key.id)
+        function* () {
+          const task = yield* findTask.get(key.owner, key.id)
           if (task) remove.run(task.id, id)
         },
         { conflictKeys: () => [taskConflict(key)] },

@@ -5,9 +5,8 @@ import { beginningOf } from '@postern/pipeline'
 import type { WithdrawalTable } from '../peers/withdrawals.ts'
 import { refuseLostLease } from '../queue/lost-lease.ts'
 import { formatJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
-import type { Batch } from '../transaction/batch.ts'
-import { runParts } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { EntryTable, StoredEntryDraft } from './entries.ts'
 import type { ThreadTable } from './threads.ts'
@@ -44,29 +43,29 @@ export function createBackgroundStore(
   const insertName = createAliasInsert(db)
   const hasEntry = createEntryCheck(db)
 
-  function addDraft(turn: Turn, { source, entry }: BackgroundDraft, answers: number): void {
+  function* addDraft(turn: Turn, { source, entry }: BackgroundDraft, answers: number): Operation<void> {
     const { thread, via } = turn
     const { nativeId, principal, isQuoted } = source
-    if (hasEntry(turn, nativeId)) return
+    if (yield* hasEntry(turn, nativeId)) return
     const authorship = { author: principal ?? '', object: nativeId }
-    if (tables.withdrawals.has(via, authorship, now())) return
-    const seq = tables.entries.append(entry, { thread, answers })
+    if (yield* tables.withdrawals.has(via, authorship, now())) return
+    const seq = yield* tables.entries.append(entry, { thread, answers })
     insert.run(seq, thread, via, nativeId, principal ?? null)
-    if (!isQuoted) insertName(turn, tables.threads.scopeOf(thread).scope, nativeId)
+    if (!isQuoted) insertName(turn, (yield* tables.threads.scopeOf(thread)).scope, nativeId)
   }
 
   return {
     async addBackground(turn, entries) {
       const drafts = entries.map(draftEntry)
-      const leasedTurns = await write(batch => {
-        if (!selectLease.get(turn.message, turn.token)) return 0
-        const answers = findPosition.get(turn.thread, beginningOf(turn))?.position ?? 0
-        runParts(batch, drafts, (_, draft) => addDraft(turn, draft, answers))
+      const leasedTurns = await write(function* () {
+        if (!(yield* selectLease.get(turn.message, turn.token))) return 0
+        const answers = (yield* findPosition.get(turn.thread, beginningOf(turn)))?.position ?? 0
+        for (const draft of drafts) yield* addDraft(turn, draft, answers)
         return 1
       })
       refuseLostLease(leasedTurns, `turn ${turn.message}`)
     },
-    hasEntry: async (turn, id) => hasEntry(turn, id),
+    hasEntry: (turn, id) => db.read(() => hasEntry(turn, id)),
   }
 }
 
@@ -77,13 +76,17 @@ function draftEntry(source: BackgroundEntry): BackgroundDraft {
 }
 
 /** Creates the check whether a thread already has a post, as a message or as background. The same post may be in several threads. */
-function createEntryCheck(db: Sql): (turn: Turn, id: string) => boolean {
+function createEntryCheck(db: Sql): (turn: Turn, id: string) => Operation<boolean> {
   const findName = db.prepare(
     'SELECT 1 FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND is_key = 0 AND thread_id = ?',
   )
   const findBackground = db.prepare('SELECT 1 FROM fetched_context WHERE object = ? AND thread_id = ?')
-  return ({ agent, via, thread }, id) =>
-    findName.get(id, agent, via, thread) !== undefined || findBackground.get(id, thread) !== undefined
+  return function* ({ agent, via, thread }, id) {
+    return (
+      (yield* findName.get(id, agent, via, thread)) !== undefined ||
+      (yield* findBackground.get(id, thread)) !== undefined
+    )
+  }
 }
 
 /** Prepares the insertion of the names by which later replies find the thread. An existing name keeps its thread. */
@@ -95,7 +98,7 @@ function createAliasInsert(db: Sql): (turn: Turn, scope: string, name: string) =
 }
 
 /** Deletes background that its author has withdrawn, up to a limit of entries. @returns the number of deleted entries */
-type DeleteBackground = (batch: Batch, withdrawal: Withdrawal, via: ChannelName) => number
+type DeleteBackground = (withdrawal: Withdrawal, via: ChannelName) => Operation<number>
 
 export function createBackgroundForgetter(
   db: Sql,
@@ -107,15 +110,15 @@ export function createBackgroundForgetter(
   const listByPeer = db.prepare<{ seq: number }>(`${select} AND channel = ? LIMIT ${limit}`)
   // The row stays, so that the deleted entry is not added again.
   const clearPrincipal = db.prepare('UPDATE fetched_context SET principal = NULL WHERE seq = ?')
-  return (batch, withdrawal, via) => {
+  return function* (withdrawal, via) {
     const rows =
       withdrawal.kind === 'forget'
-        ? listByObject.all(withdrawal.author, withdrawal.object, via)
-        : listByPeer.all(withdrawal.peer, via)
-    runParts(batch, rows, (_, { seq }) => {
+        ? yield* listByObject.all(withdrawal.author, withdrawal.object, via)
+        : yield* listByPeer.all(withdrawal.peer, via)
+    for (const { seq } of rows) {
       entries.erase(seq)
       clearPrincipal.run(seq)
-    })
+    }
     return rows.length
   }
 }

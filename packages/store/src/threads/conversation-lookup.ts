@@ -2,6 +2,7 @@
 
 import { impersonalFlags } from '@postern/message'
 import type { LookupStore } from '@postern/pipeline'
+import { mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 interface ThreadRow {
@@ -33,17 +34,26 @@ export function createConversationLookup(db: Sql): Pick<LookupStore, 'findConver
   )
   const readTime = db.prepare<{ at: string }>('SELECT at FROM messages WHERE seq = ?')
   return {
-    async findConversation(agent, id) {
-      const thread = findById.get(id, agent) ?? findByKey.get(id, agent)
-      const lastMessage = thread && findLast.get(thread.id)
-      if (!thread || !lastMessage) return undefined
-      const { seq: message, principal } = lastMessage
-      return { message, scope: thread.scope, key: thread.key, ...(principal !== null && { author: principal }) }
+    findConversation(agent, id) {
+      return db.read(function* () {
+        const thread = (yield* findById.get(id, agent)) ?? (yield* findByKey.get(id, agent))
+        const lastMessage = thread && (yield* findLast.get(thread.id))
+        if (!thread || !lastMessage) return undefined
+        const { seq: message, principal } = lastMessage
+        return { message, scope: thread.scope, key: thread.key, ...(principal !== null && { author: principal }) }
+      })
     },
-    async findLastMessageTime({ agent, via, scope }) {
-      const threads = listThreads.all(scope, via, agent)
-      const lastSeq = Math.max(0, ...threads.map(({ id }) => findLastPersonMessage.get(id, impersonal)?.seq ?? 0))
-      return lastSeq > 0 ? readTime.get(lastSeq)?.at : undefined
+    findLastMessageTime({ agent, via, scope }) {
+      return db.read(function* () {
+        const threads = yield* listThreads.all(scope, via, agent)
+        const lastSeq = Math.max(
+          0,
+          ...(yield* mapInOrder(threads, function* ({ id }) {
+            return (yield* findLastPersonMessage.get(id, impersonal))?.seq ?? 0
+          })),
+        )
+        return lastSeq > 0 ? (yield* readTime.get(lastSeq))?.at : undefined
+      })
     },
   }
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Part, Sender } from '@postern/message'
 import type { Entry } from '@postern/pipeline'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
-import { prepareInsert } from '../sql/prepare-insert.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
 /**
@@ -38,7 +38,7 @@ interface NewEntryPosition {
 
 export interface EntryTable {
   /** Inserts a row and returns its seq. */
-  append(draft: StoredEntryDraft, position: NewEntryPosition): number
+  append(draft: StoredEntryDraft, position: NewEntryPosition): Operation<number>
   /** Replaces the content of an entry, which keeps its position. */
   reword(seq: number, content: string): void
   /** Deletes the content of an entry. Its ids and position stay. */
@@ -49,8 +49,7 @@ export interface EntryTable {
 export const eraseAssignments = `content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name')`
 
 export function createEntryTable(db: Sql): EntryTable {
-  const insert = prepareInsert(
-    db,
+  const insert = db.prepareInsert(
     `INSERT INTO messages (entry_id, native_id, thread_id, scope, kind, answers, author, content, at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
@@ -60,9 +59,8 @@ export function createEntryTable(db: Sql): EntryTable {
   return {
     reword: (seq, content) => void reword.run(content, seq),
     erase: seq => void erase.run(seq),
-    append({ nativeId, scope, kind, author, content, at }, { thread, answers }) {
-      return insert(randomUUID(), nativeId, thread, scope, kind, answers, author, content, at)
-    },
+    append: ({ nativeId, scope, kind, author, content, at }, { thread, answers }) =>
+      insert(randomUUID(), nativeId, thread, scope, kind, answers, author, content, at),
   }
 }
 

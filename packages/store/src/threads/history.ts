@@ -35,15 +35,17 @@ export function createHistoryLookup({
     `${selectEntries} AND ${position} >= ?4 ORDER BY ${position} DESC, seq DESC LIMIT +?5`,
   )
   return {
-    async readHistory({ thread, beforeMessage: before, head, tail, speakers = [] }) {
-      const readers = formatJson(speakers)
-      const headRows = head > 0 ? readHead.all(thread, before, readers, head) : []
-      const isWhole = head > headRows.length
-      const newestRows =
-        tail > 0 && !isWhole ? readTail.all(thread, before, readers, headRows.at(-1)?.position ?? 0, tail) : []
-      const headSeqs = new Set(headRows.map(({ seq }) => seq))
-      const tailRows = newestRows.filter(({ seq }) => !headSeqs.has(seq)).reverse()
-      return [...headRows, ...tailRows].map(recallEntry)
+    readHistory({ thread, beforeMessage: before, head, tail, speakers = [] }) {
+      return db.read(function* () {
+        const readers = formatJson(speakers)
+        const headRows = head > 0 ? yield* readHead.all(thread, before, readers, head) : []
+        const isWhole = head > headRows.length
+        const newestRows =
+          tail > 0 && !isWhole ? yield* readTail.all(thread, before, readers, headRows.at(-1)?.position ?? 0, tail) : []
+        const headSeqs = new Set(headRows.map(({ seq }) => seq))
+        const tailRows = newestRows.filter(({ seq }) => !headSeqs.has(seq)).reverse()
+        return [...headRows, ...tailRows].map(recallEntry)
+      })
     },
   }
 }

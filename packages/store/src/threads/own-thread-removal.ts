@@ -1,4 +1,5 @@
 // Deletes an empty thread of an owner.
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import { formatZeroTotalDeletion } from '../transaction/zero-totals.ts'
 
@@ -6,7 +7,7 @@ import { formatZeroTotalDeletion } from '../transaction/zero-totals.ts'
  * Prepares the deletion of an empty thread of an owner, with its key and the state of agents for it. A thread with any message stays, for example with
  * the event of another canceled task. The deletion runs synchronously inside a write.
  */
-export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string) => void {
+export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string) => Operation<void> {
   const deleteThread = db.prepare<{ key: string; agent: string; channel: string }>(
     `DELETE FROM threads WHERE id = ?1 AND scope = ?2
        AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = ?1 AND scope = 'conversation')
@@ -22,8 +23,8 @@ export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string)
     'DELETE FROM transcript_bindings WHERE store_thread = ?',
   ].map(sql => db.prepare(sql))
   const deleteZeroTotals = db.prepare(formatZeroTotalDeletion('kept_data', ['records', 'bytes']))
-  return (thread, owner) => {
-    const removedThread = deleteThread.get(thread, owner)
+  return function* (thread, owner) {
+    const removedThread = yield* deleteThread.get(thread, owner)
     if (!removedThread) return
     deleteKey.run(removedThread.key, removedThread.agent, removedThread.channel, owner, thread)
     for (const deletion of deletions) deletion.run(thread)

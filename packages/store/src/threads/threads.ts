@@ -3,9 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { ChannelName } from '@postern/message'
 import type { Intake, LookupStore } from '@postern/pipeline'
 import { parseJson } from '../sql/json-columns.ts'
-import { prepareInsert } from '../sql/prepare-insert.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Query, Sql } from '../sql/sql.ts'
-import type { Batch } from '../transaction/batch.ts'
 
 /** The agent, channel and scope within which a name is unique. */
 interface NameScope {
@@ -41,11 +40,11 @@ export function publicIdOf({ key, public_id }: ThreadIds): string {
 
 export interface ThreadTable {
   /** Assigns a message to the thread that `find` has found, or begins a thread if `thread` is undefined. */
-  assignThread(batch: Pick<Batch, 'once'>, intake: Intake, thread: number | undefined): AssignedThread
+  assignThread(intake: Intake, thread: number | undefined): Operation<AssignedThread>
   /** Finds the thread of a message by the first of its references that is a name, or else by its `thread_source`. */
-  find(intake: Intake): number | undefined
+  find(intake: Intake): Operation<number | undefined>
   /** Returns the scope of a thread. */
-  scopeOf(thread: number): NameScope
+  scopeOf(thread: number): Operation<NameScope>
   /** Adds names to a thread. Existing names keep their thread, so that nobody can move a conversation to another one. */
   addNames(position: AssignedThread, scope: NameScope, messageNames: MessageNames): void
   /** Adds the names of an answer in the scope of its thread. */
@@ -53,55 +52,29 @@ export interface ThreadTable {
 }
 
 export function createThreadTable(db: Sql): ThreadTable {
-  const selectByName = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
-  const findByName = db.prepare<{ thread_id: number }>(`${selectByName} ORDER BY is_key LIMIT 1`)
-  const findByKey = db.prepare<{ thread_id: number }>(`${selectByName} AND is_key = 1`)
   const findScope = db.prepare<NameScope>('SELECT agent, channel, scope FROM threads WHERE id = ?')
-  const insertThread = prepareInsert(
-    db,
+  const insertThread = db.prepareInsert(
     'INSERT INTO threads (key, public_id, agent, channel, scope, begun_by) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  const threadExists = db.prepare('SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
   const insertNames = createNameInserter(db)
   const insertAnswerNames = createAnswerNameInserter(db)
 
-  function findByReference(references: readonly string[], { agent, channel, scope }: NameScope): number | undefined {
-    for (const reference of references) {
-      const alias = findByName.get(reference, agent, channel, scope)
-      if (alias) return alias.thread_id
-    }
-    return undefined
-  }
-
-  function findThread(intake: Intake): number | undefined {
-    if (intake.thread.joined) return findJoined(intake)
-    const scope = nameScopeOf(intake)
-    const thread = findByReference(intake.thread.references, scope)
-    return thread ?? findByKey.get(intake.message.thread_source, scope.agent, scope.channel, scope.scope)?.thread_id
-  }
-
-  function findJoined({ agent, thread: { joined } }: Intake): number | undefined {
-    return joined && threadExists.get(joined.id, agent, joined.via, joined.key) ? joined.id : undefined
-  }
-
-  function insertNew(
-    batch: Pick<Batch, 'once'>,
+  function* insertNew(
     { message: { thread_source: key }, thread: { begunBy } }: Intake,
     scope: NameScope,
-  ): AssignedThread {
-    // If the operation runs again, it uses the id of its first run again, which may have been sent already.
-    const public_id = batch.once(() => randomUUID())
-    const thread = insertThread(key, public_id, scope.agent, scope.channel, scope.scope, begunBy ?? null)
+  ): Operation<AssignedThread> {
+    const public_id = randomUUID()
+    const thread = yield* insertThread(key, public_id, scope.agent, scope.channel, scope.scope, begunBy ?? null)
     return { thread, newThread: { key, public_id } }
   }
 
   return {
-    assignThread(batch, intake, thread) {
-      return thread === undefined ? insertNew(batch, intake, nameScopeOf(intake)) : { thread }
+    *assignThread(intake, thread) {
+      return thread === undefined ? yield* insertNew(intake, nameScopeOf(intake)) : { thread }
     },
-    find: findThread,
-    scopeOf(thread) {
-      const row = findScope.get(thread)
+    find: createThreadFinder(db),
+    *scopeOf(thread) {
+      const row = yield* findScope.get(thread)
       if (!row) throw new Error(`there is no thread ${thread}`)
       return row
     },
@@ -110,6 +83,38 @@ export function createThreadTable(db: Sql): ThreadTable {
       insertNames(thread, scope, [...keyNames, ...listNameRows(naming)])
     },
     addAnswerNames: (thread, naming) => insertAnswerNames(thread, listNameRows(naming)),
+  }
+}
+
+/** Prepares the search for the thread of a message. */
+function createThreadFinder(db: Sql): ThreadTable['find'] {
+  const selectByName = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
+  const findByName = db.prepare<{ thread_id: number }>(`${selectByName} ORDER BY is_key LIMIT 1`)
+  const findByKey = db.prepare<{ thread_id: number }>(`${selectByName} AND is_key = 1`)
+  const threadExists = db.prepare('SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
+
+  function* findByReference(
+    references: readonly string[],
+    { agent, channel, scope }: NameScope,
+  ): Operation<number | undefined> {
+    for (const reference of references) {
+      const alias = yield* findByName.get(reference, agent, channel, scope)
+      if (alias) return alias.thread_id
+    }
+    return undefined
+  }
+
+  function* findJoined({ agent, thread: { joined } }: Intake): Operation<number | undefined> {
+    return joined && (yield* threadExists.get(joined.id, agent, joined.via, joined.key)) ? joined.id : undefined
+  }
+
+  return function* (intake) {
+    if (intake.thread.joined) return yield* findJoined(intake)
+    const scope = nameScopeOf(intake)
+    const thread = yield* findByReference(intake.thread.references, scope)
+    return (
+      thread ?? (yield* findByKey.get(intake.message.thread_source, scope.agent, scope.channel, scope.scope))?.thread_id
+    )
   }
 }
 
@@ -199,9 +204,11 @@ export function createMessageLookup(db: Sql): Pick<LookupStore, 'findMessageTo'>
      WHERE n.name = ? AND n.agent = ? AND m.forgotten_at IS NULL ORDER BY m.seq DESC LIMIT 1`,
   )
   return {
-    async findMessageTo(agent, id) {
-      const row = find.get(id, agent)
-      return row && { message: row.message, via: row.channel, target: parseJson(row.target) }
+    findMessageTo(agent, id) {
+      return db.read(function* () {
+        const row = yield* find.get(id, agent)
+        return row && { message: row.message, via: row.channel, target: parseJson(row.target) }
+      })
     },
   }
 }

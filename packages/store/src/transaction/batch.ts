@@ -1,4 +1,6 @@
 // Collects everything that a transaction produces besides its rows.
+import type { Operation, OperationOrValue } from '../sql/operation.ts'
+import { endedWith } from '../sql/operation.ts'
 import type { FirstMessage } from './first-message.ts'
 import type { TransactionNotices } from './notices.ts'
 import { noteChange } from './notices.ts'
@@ -34,16 +36,9 @@ export interface Batch extends TotalChanges, TransactionNotices {
    * Locks a name against other operations, in this process and at other gateways. Call it before the first query. An operation reserves only one name,
    * so that there is no deadlock. If a deadlock occurs, the transaction is undone, and each operation runs in its own transaction.
    */
-  reserve(name: string): void
+  reserve(name: string): Operation<void>
   /** Runs the operation again in its own transaction. Call it before the operation changes anything. */
   standAlone(): void
-  /**
-   * Runs a part of the operation. A part that has ended does not run again. An operation on many rows handles each row in a part, because otherwise its
-   * cost grows with the square of the number of rows (`runParts`).
-   */
-  runPart<T>(part: (batch: Batch) => T): T
-  /** Makes a decision that depends on more than rows. The decision stays the same if the operation runs again from its start. */
-  once<T>(decide: () => T): T
   /**
    * The conditions that must be true at the end of the transaction, even if other gateways have written in the meantime. Each condition is checked under
    * the lock of its name. An engine with one writer does not check them.
@@ -51,26 +46,25 @@ export interface Batch extends TotalChanges, TransactionNotices {
   readonly checks: Map<string, () => void>
 }
 
+/** A function that writes. It may run again in another transaction, so it changes only rows and the batch. */
+export type WriteOperation<T> = (batch: Batch) => OperationOrValue<T>
+
 /** A turn that begins before the transaction of its message ends. If the agent answers at once, the transaction also contains the answer. */
 interface Continuation {
   /** Begins the turn within the transaction. */
   begin(batch: Batch): void
   /** Begins the turn when the transaction is durable, as if it had no continuation. */
   beginLater(batch: Batch): void
-  /** Takes the operation that stores the answer, if there is an answer by now. The engine may run this operation several times. */
-  takeAnswer(): ((batch: Batch) => void) | undefined
+  /** Takes the operation that stores the answer, if there is an answer by now. */
+  takeAnswer(): WriteOperation<void> | undefined
 }
 
 /** The members of a batch that concern other operations of the same transaction or of other gateways. */
-interface Company
-  extends Pick<Batch, 'hasCompany' | 'leasesNew' | 'continuesTurns' | 'reserve' | 'standAlone' | 'once'> {
-  /** Runs a part of the operation to its end only once. */
-  runOnce<T>(part: () => T): T
-}
+type Company = Pick<Batch, 'hasCompany' | 'leasesNew' | 'continuesTurns' | 'reserve' | 'standAlone'>
 
 const nobody: Company = {
   ...{ hasCompany: false, leasesNew: true, continuesTurns: true },
-  ...{ reserve() {}, standAlone() {}, once: decide => decide(), runOnce: part => part() },
+  ...{ reserve: () => endedWith(undefined), standAlone() {} },
 }
 
 /** The company of an operation that runs in its own transaction after its first transaction was undone. No turn begins within the new transaction. */
@@ -83,37 +77,12 @@ export function createBatch(
   company = nobody,
   { firstMessages, atEnd, ifUndone }: SharedMembers = { firstMessages: new Map(), atEnd: [], ifUndone: [] },
 ): Batch {
-  const batch: Batch = {
+  return {
     ...{ totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() },
     ...{ notices: [], readyWork: new Set(), changes: new Map(), begins: [], ifUnsure: [], continuations: [] },
     ...{ firstMessages, atEnd, ifUndone },
     ...company,
-    runPart(run) {
-      const { value, part } = company.runOnce(() => {
-        const part = createBatch(company, batch)
-        return { value: run(part), part }
-      })
-      mergeBatch(batch, part)
-      return value
-    },
   }
-  return batch
-}
-
-/** The maximum number of finished parts that an operation skips when it runs again. */
-const partsAtOnce = 32
-
-/**
- * Runs an operation on many rows, with a part for each row in order. The parts are nested in groups, so that an operation that runs again skips whole
- * groups of finished rows.
- */
-export function runParts<Row, T>(batch: Batch, rows: readonly Row[], run: (batch: Batch, row: Row) => T): readonly T[] {
-  if (rows.length <= partsAtOnce) return rows.map(row => batch.runPart(part => run(part, row)))
-  const groupSize = Math.ceil(rows.length / partsAtOnce)
-  const groups = Array.from({ length: Math.ceil(rows.length / groupSize) }, (_, at) =>
-    rows.slice(at * groupSize, (at + 1) * groupSize),
-  )
-  return groups.flatMap(group => batch.runPart(part => runParts(part, group, run)))
 }
 
 /** Begins the work of a transaction that is durable. */

@@ -1,5 +1,5 @@
 // Runs turns that begin within the transaction of their messages.
-import type { Batch } from './batch.ts'
+import type { Batch, WriteOperation } from './batch.ts'
 
 /** The maximum number of turns that begin within one transaction, so that their agents do not stop the event loop for long. */
 const maxContinuedTurns = 64
@@ -17,6 +17,6 @@ export function continueTurns(batch: Batch, onDone: () => void): void {
 }
 
 /** Takes the answers of the turns that have ended within the transaction. */
-export function takeAnswers({ continuations }: Batch): readonly ((batch: Batch) => void)[] {
+export function takeAnswers({ continuations }: Batch): readonly WriteOperation<void>[] {
   return continuations.map(turn => turn.takeAnswer()).filter(answer => answer !== undefined)
 }

@@ -1,4 +1,5 @@
 // Stores the running totals of the bytes and tasks of each owner.
+import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { Batch } from './batch.ts'
 import { sortByName } from './totals.ts'
@@ -9,7 +10,7 @@ interface TaskBytes {
   /** Writes the changes that a transaction has collected so far. */
   writeChanges(batch: Batch): void
   /** Reads the stored bytes of an owner, including the changes of the transaction. */
-  read(batch: Batch, owner: string): number
+  read(batch: Batch, owner: string): Operation<number>
 }
 
 /**
@@ -34,6 +35,8 @@ export function createTaskBytes(db: Sql): TaskBytes {
       }
       taskTotals.clear()
     },
-    read: ({ taskTotals }, owner) => (find.get(owner)?.bytes ?? 0) + (taskTotals.get(owner)?.bytes ?? 0),
+    *read({ taskTotals }, owner) {
+      return ((yield* find.get(owner))?.bytes ?? 0) + (taskTotals.get(owner)?.bytes ?? 0)
+    },
   }
 }

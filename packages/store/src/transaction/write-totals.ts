@@ -1,13 +1,11 @@
 // Writes the running totals of a transaction at its end.
-import type { Database } from '../sql/sql.ts'
-import { sqlOf } from '../sql/sql.ts'
+import type { Sql } from '../sql/sql.ts'
 import type { Batch } from './batch.ts'
 import { createTaskBytes } from './task-totals.ts'
 import { sortByName } from './totals.ts'
 
 /** Prepares the function that writes the totals of a transaction at its end. */
-export function createTotalsWriter(engine: Database): (batch: Batch) => void {
-  const db = sqlOf(engine)
+export function createTotalsWriter(db: Sql): (batch: Batch) => void {
   const addTotal = db.prepare(
     'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name, shard) DO UPDATE SET value = counters.value + excluded.value',
   )

@@ -1,8 +1,5 @@
 // Declares the writer of a store, which groups writes into transactions.
-import type { Batch } from './batch.ts'
-
-/** A function that writes. It may run twice, so it changes only rows and the batch. */
-export type Operation<T> = (batch: Batch) => T
+import type { Batch, WriteOperation } from './batch.ts'
 
 /** Writes operations in shared transactions. */
 export interface Writer {
@@ -10,17 +7,17 @@ export interface Writer {
    * Runs `operation` with other waiting operations in one transaction, and resolves when the transaction is durable.
    * @throws Unavailable if the disk or another process prevents it
    */
-  write<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
+  write<T>(operation: WriteOperation<T>, terms?: WriteTerms): Promise<T>
   /**
    * Writes like `write`, but does not wait for the disk, for rows whose loss after a power failure does no harm, such as leases. If its transaction or an
    * earlier one must be durable, it waits for the disk, too, because callers get their results in the order of the commits.
    */
-  writeLightly<T>(operation: Operation<T>, terms?: WriteTerms): Promise<T>
+  writeLightly<T>(operation: WriteOperation<T>, terms?: WriteTerms): Promise<T>
   /**
    * Writes like `writeLightly`, as the last operation of its transaction, so that it finds work that became ready in the same transaction. The operation
-   * must lock the rows that it changes (`rowLocksOf`).
+   * must lock the rows that it changes (`rowLocks`).
    */
-  writeLast<T>(operation: Operation<T>): Promise<T>
+  writeLast<T>(operation: WriteOperation<T>): Promise<T>
   /** Writes all waiting operations and refuses later ones. */
   close(): Promise<void>
 }

@@ -1,7 +1,8 @@
 // Adds new entries of bound conversations to a transcript thread.
 import type { ThreadKey } from '@postern/transcript'
-import { threadConflict } from '../batching/conflict-keys.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Batch } from '../transaction/batch.ts'
+import { threadConflict } from '../transaction/conflict-keys.ts'
 import type { TranscriptEntryTable } from './entry-table.ts'
 import { insertNewEntries } from './insert-entries.ts'
 import type { StoreBindings } from './store-bindings.ts'
@@ -15,23 +16,24 @@ interface NewEntriesDeps {
 
 /** Creates the functions that add new entries of bound conversations to a thread. */
 export function createNewEntriesAppender({ threads, table, bindings }: NewEntriesDeps) {
-  function appendNewEntries(batch: Batch, key: ThreadKey): TranscriptThread | undefined {
-    const thread = threads.find(key)
+  function* appendNewEntries(batch: Batch, key: ThreadKey): Operation<TranscriptThread | undefined> {
+    const thread = yield* threads.find(key)
     if (!thread) return undefined
     // Another write may delete notes of the conversation at the same time.
-    for (const storeThread of bindings.listBound(thread.id)) batch.reserve(threadConflict(storeThread))
+    for (const storeThread of yield* bindings.listBound(thread.id)) yield* batch.reserve(threadConflict(storeThread))
     let extent: ThreadExtent = thread
-    for (const newEntries of bindings.listNewEntries(thread.id, key.thread_id)) {
-      extent = insertNewEntries(table, { ...extent, id: thread.id }, newEntries)
+    for (const newEntries of yield* bindings.listNewEntries(thread.id, key.thread_id)) {
+      extent = yield* insertNewEntries(table, { ...extent, id: thread.id }, newEntries)
       bindings.advance(thread.id, newEntries)
     }
     threads.updateExtent(thread.id, extent)
     return { ...thread, ...extent }
   }
 
-  function appendAllNewEntries(batch: Batch, key: ThreadKey): TranscriptThread {
-    while (threads.find(key) && bindings.hasNewEntries(threads.require(key).id)) appendNewEntries(batch, key)
-    return threads.require(key)
+  function* appendAllNewEntries(batch: Batch, key: ThreadKey): Operation<TranscriptThread> {
+    while ((yield* threads.find(key)) && (yield* bindings.hasNewEntries((yield* threads.require(key)).id)))
+      yield* appendNewEntries(batch, key)
+    return yield* threads.require(key)
   }
 
   return { appendNewEntries, appendAllNewEntries }

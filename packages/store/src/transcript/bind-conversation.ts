@@ -1,6 +1,6 @@
 // Makes a conversation of the store part of a transcript thread.
 import type { ThreadKey } from '@postern/transcript'
-import { readBatch } from '../sql/engine-defaults.ts'
+import { runTogether } from '../sql/operation.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { StoreBindings, StoreThreadName } from './store-bindings.ts'
 import { transcriptConflict } from './threads/transcript-conflicts.ts'
@@ -34,16 +34,26 @@ export function createConversationBinder({
   threadWriter,
 }: BindingDeps): ConversationBinding {
   return {
-    hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
+    hasConversation: conversation =>
+      db.read(function* () {
+        return (yield* bindings.findStoreThread(conversation)) !== undefined
+      }),
     bindStore: (key, conversation, threadReaders) =>
       write(
-        () => {
-          const [thread, storeThread] = readBatch(db, [
+        function* () {
+          const [thread, storeThread] = yield* runTogether([
             () => threads.require(key),
-            () => (typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)),
+            function* () {
+              return typeof conversation === 'number' ? conversation : yield* bindings.findStoreThread(conversation)
+            },
           ])
           if (storeThread !== undefined)
-            threadWriter.bind(key, thread, storeThread, threadReaders && JSON.stringify(threadReaders.toSorted()))
+            yield* threadWriter.bind(
+              key,
+              thread,
+              storeThread,
+              threadReaders && JSON.stringify(threadReaders.toSorted()),
+            )
           return storeThread !== undefined
         },
         { conflictKeys: () => [transcriptConflict(key)] },

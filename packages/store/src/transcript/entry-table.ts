@@ -2,6 +2,8 @@
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { contentOfText, identifyEntry, nameEntry } from '@postern/transcript'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
+import { mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreEntries } from './conversation/entries.ts'
 
@@ -24,13 +26,13 @@ export interface TranscriptEntryTable {
   /** Adds the names that the writer gave to an entry. With `keepsExisting`, an existing name keeps its entry. */
   addNames(thread: number, entry: TranscriptEntry, options?: { readonly keepsExisting?: boolean }): void
   /** Finds an entry by one of the names that `identifyEntry` lists. */
-  findByName(thread: number, name: string): TranscriptEntry | undefined
+  findByName(thread: number, name: string): Operation<TranscriptEntry | undefined>
   /** Lists the entries that were made from one message of another format. */
-  listGroup(thread: number, group: string): readonly TranscriptEntry[]
+  listGroup(thread: number, group: string): Operation<readonly TranscriptEntry[]>
   /** Finds the last answer that is visible in the chat. */
-  findLastAnswer(thread: number): TranscriptEntry | undefined
+  findLastAnswer(thread: number): Operation<TranscriptEntry | undefined>
   /** Reads the entries of rows, without entries that the store has forgotten. `StoreEntries.read` explains `isExact`. */
-  readRows(rows: readonly TranscriptRow[], isExact?: boolean): readonly TranscriptEntry[]
+  readRows(rows: readonly TranscriptRow[], isExact?: boolean): Operation<readonly TranscriptEntry[]>
   clear(thread: number): void
 }
 
@@ -68,11 +70,12 @@ export function createTranscriptEntryTable(db: Sql, storeEntries: StoreEntries):
   const clearEntries = db.prepare('DELETE FROM transcript_entries WHERE thread = ?')
   const clearNames = db.prepare('DELETE FROM transcript_entry_names WHERE thread = ?')
   const readRow = createRowReader(storeEntries)
-  const readOne = (row: TranscriptRow | undefined) =>
-    row && readRow(row, { entriesByMessage: new Map(), isExact: false })
-  const readRows = (rows: readonly TranscriptRow[], isExact = false) => {
+  function* readOne(row: TranscriptRow | undefined) {
+    return row && (yield* readRow(row, { entriesByMessage: new Map(), isExact: false }))
+  }
+  function* readRows(rows: readonly TranscriptRow[], isExact = false) {
     const cache = { entriesByMessage: new Map(), isExact }
-    return rows.map(row => readRow(row, cache)).filter(entry => entry !== undefined)
+    return (yield* mapInOrder(rows, row => readRow(row, cache))).filter(entry => entry !== undefined)
   }
   return {
     insert(thread, entry, { seq, chat_seq, store }) {
@@ -89,9 +92,15 @@ export function createTranscriptEntryTable(db: Sql, storeEntries: StoreEntries):
       for (const entryName of identifyEntry(entry).slice(1))
         (keepsExisting ? insertName : upsertName).run(thread, entryName, entry.seq)
     },
-    findByName: (thread, entryName) => readOne(findByName.get(thread, thread, entryName)),
-    listGroup: (thread, group) => readRows(listGroup.all(thread, group)),
-    findLastAnswer: thread => readOne(findLastAnswer.get(thread)),
+    *findByName(thread, entryName) {
+      return yield* readOne(yield* findByName.get(thread, thread, entryName))
+    },
+    *listGroup(thread, group) {
+      return yield* readRows(yield* listGroup.all(thread, group))
+    },
+    *findLastAnswer(thread) {
+      return yield* readOne(yield* findLastAnswer.get(thread))
+    },
     readRows,
     clear(thread) {
       clearEntries.run(thread)
@@ -107,15 +116,15 @@ interface ReadCache {
 }
 
 function createRowReader(storeEntries: StoreEntries) {
-  function readStore({ store_seq, piece, role, thread_id }: TranscriptRow, { entriesByMessage, isExact }: ReadCache) {
+  function* readStore({ store_seq, piece, role, thread_id }: TranscriptRow, { entriesByMessage, isExact }: ReadCache) {
     const seq = store_seq ?? 0
-    if (!entriesByMessage.has(seq)) entriesByMessage.set(seq, storeEntries.read(seq, thread_id, isExact))
+    if (!entriesByMessage.has(seq)) entriesByMessage.set(seq, yield* storeEntries.read(seq, thread_id, isExact))
     const bodies = entriesByMessage.get(seq)
     return bodies?.[piece ?? 0] ?? (bodies?.[0] && buildTombstone(bodies[0], piece ?? 0, role))
   }
-  return (row: TranscriptRow, reading: ReadCache): TranscriptEntry | undefined => {
+  return function* (row: TranscriptRow, reading: ReadCache): Operation<TranscriptEntry | undefined> {
     const { seq, chat_seq } = row
-    const body = row.body === null ? readStore(row, reading) : parseJson<EntryBody>(row.body)
+    const body = row.body === null ? yield* readStore(row, reading) : parseJson<EntryBody>(row.body)
     return body && { ...body, seq, ...(chat_seq !== null && { chat_seq }) }
   }
 }

@@ -1,6 +1,8 @@
 // Inserts entries into a transcript thread at its next positions.
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { identifyEntry, isChatVisible, nameEntry, textOfContent } from '@postern/transcript'
+import type { Operation } from '../sql/operation.ts'
+import { flatMapInOrder, mapInOrder } from '../sql/operation.ts'
 import type { TranscriptEntryTable } from './entry-table.ts'
 import type { NewEntries } from './store-bindings.ts'
 import type { ThreadExtent, TranscriptThread } from './threads/transcript-thread-table.ts'
@@ -23,16 +25,16 @@ export interface InsertResult {
 type ThreadWithExtent = Pick<TranscriptThread, 'id'> & ThreadExtent
 
 /** Appends messages. A message that the thread already has is not changed. */
-export function appendMessages(
+export function* appendMessages(
   table: TranscriptEntryTable,
   thread: ThreadWithExtent,
   messages: readonly (readonly EntryBody[])[],
-): InsertResult {
+): Operation<InsertResult> {
   let extent: ThreadExtent = thread
-  const requestedEntries = messages.flatMap(message => {
-    const existingEntries = findExistingMessage(table, thread.id, message)
+  const requestedEntries = yield* flatMapInOrder(messages, function* (message) {
+    const existingEntries = yield* findExistingMessage(table, thread.id, message)
     if (existingEntries) return existingEntries
-    const insertResult = insertEntries(table, { ...extent, id: thread.id }, message)
+    const insertResult = yield* insertEntries(table, { ...extent, id: thread.id }, message)
     extent = insertResult.extent
     for (const entry of insertResult.requestedEntries) table.addNames(thread.id, entry)
     return insertResult.requestedEntries
@@ -41,15 +43,15 @@ export function appendMessages(
 }
 
 /** Inserts entries of bound conversations as references to the messages of the store. */
-export function insertNewEntries(
+export function* insertNewEntries(
   table: TranscriptEntryTable,
   thread: ThreadWithExtent,
   { messages }: NewEntries,
-): ThreadExtent {
+): Operation<ThreadExtent> {
   let extent: ThreadExtent = thread
   for (const [seq, entries] of messages) {
     for (const [piece, entry] of entries.entries()) {
-      const inserted = insertEntry(table, { ...extent, id: thread.id }, entry, { seq, piece })
+      const inserted = yield* insertEntry(table, { ...extent, id: thread.id }, entry, { seq, piece })
       table.addNames(thread.id, inserted.entry)
       extent = inserted.extent
     }
@@ -57,16 +59,16 @@ export function insertNewEntries(
   return extent
 }
 
-export function insertEntries(
+export function* insertEntries(
   table: TranscriptEntryTable,
   thread: ThreadWithExtent,
   entries: readonly EntryBody[],
-): InsertResult {
+): Operation<InsertResult> {
   let extent: ThreadExtent = thread
-  const requestedEntries = entries.map(entry => {
-    const existingEntry = table.findByName(thread.id, nameEntry(entry))
+  const requestedEntries = yield* mapInOrder(entries, function* (entry) {
+    const existingEntry = yield* table.findByName(thread.id, nameEntry(entry))
     if (existingEntry) return existingEntry
-    const inserted = insertEntry(table, { ...extent, id: thread.id }, entry)
+    const inserted = yield* insertEntry(table, { ...extent, id: thread.id }, entry)
     extent = inserted.extent
     return inserted.entry
   })
@@ -74,14 +76,14 @@ export function insertEntries(
 }
 
 /** Inserts an entry at the next position of its thread. An entry that is visible in the chat also gets the next position in the chat. */
-function insertEntry(
+function* insertEntry(
   table: TranscriptEntryTable,
   thread: ThreadWithExtent,
   entry: EntryBody,
   store?: { readonly seq: number; readonly piece: number },
-): { readonly entry: TranscriptEntry; readonly extent: ThreadExtent } {
+): Operation<{ readonly entry: TranscriptEntry; readonly extent: ThreadExtent }> {
   const { id } = thread
-  const isVisible = isChatVisible(entry, entry.kind === 'final' && repeatsLastAnswer(table, id, entry))
+  const isVisible = isChatVisible(entry, entry.kind === 'final' && (yield* repeatsLastAnswer(table, id, entry)))
   const [last_seq, last_chat_seq] = [thread.last_seq + 1, thread.last_chat_seq + (isVisible ? 1 : 0)]
   const chat_seq = isVisible ? last_chat_seq : undefined
   const inserted = table.insert(id, entry, { seq: last_seq, chat_seq, store })
@@ -90,19 +92,21 @@ function insertEntry(
 }
 
 /** Finds the stored message with the same id of the writer in the same dialect. */
-function findExistingMessage(
+function* findExistingMessage(
   table: TranscriptEntryTable,
   thread: number,
   [head]: readonly EntryBody[],
-): readonly TranscriptEntry[] | undefined {
+): Operation<readonly TranscriptEntry[] | undefined> {
   if (!head) return undefined
   const [, ...nativeNames] = identifyEntry(head)
-  const sameMessage = nativeNames.map(name => table.findByName(thread, name)).find(entry => entry !== undefined)
+  const sameMessage = (yield* mapInOrder(nativeNames, name => table.findByName(thread, name))).find(
+    entry => entry !== undefined,
+  )
   if (!sameMessage || sameMessage.entry_id === head.entry_id) return undefined
-  return sameMessage.group_id === undefined ? [sameMessage] : table.listGroup(thread, sameMessage.group_id)
+  return sameMessage.group_id === undefined ? [sameMessage] : yield* table.listGroup(thread, sameMessage.group_id)
 }
 
-function repeatsLastAnswer(table: TranscriptEntryTable, thread: number, finalEntry: EntryBody): boolean {
-  const lastAnswer = table.findLastAnswer(thread)
+function* repeatsLastAnswer(table: TranscriptEntryTable, thread: number, finalEntry: EntryBody): Operation<boolean> {
+  const lastAnswer = yield* table.findLastAnswer(thread)
   return lastAnswer !== undefined && textOfContent(lastAnswer.content) === textOfContent(finalEntry.content)
 }

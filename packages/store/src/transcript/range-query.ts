@@ -2,6 +2,7 @@
 import type { EntryRange, TranscriptEntry } from '@postern/transcript'
 import { countFitting } from '@postern/transcript'
 import { formatJson } from '../sql/json-columns.ts'
+import type { Operation } from '../sql/operation.ts'
 import type { Query, Sql, SqlValue } from '../sql/sql.ts'
 import type { TranscriptEntryTable, TranscriptRow } from './entry-table.ts'
 import { transcriptColumns } from './entry-table.ts'
@@ -25,7 +26,7 @@ type FilterColumn = 'scope' | 'kind' | 'agent_key'
 export function createRangeReader(
   db: Sql,
   { readRows }: Pick<TranscriptEntryTable, 'readRows'>,
-): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
+): (thread: number, range: EntryRange) => Operation<readonly TranscriptEntry[]> {
   const compiledQueries = new Map<string, Query<TranscriptRow>>()
   const prepare = (sql: string) => {
     const preparedQuery = compiledQueries.get(sql)
@@ -34,7 +35,7 @@ export function createRangeReader(
     compiledQueries.set(sql, query)
     return query
   }
-  return function readRange(thread, range): readonly TranscriptEntry[] {
+  return function* readRange(thread, range): Operation<readonly TranscriptEntry[]> {
     const size = range.tail ?? range.limit
     const branches = chooseBranches(range)
     if (size === 0 || branches.values.length === 0) return []
@@ -45,18 +46,18 @@ export function createRangeReader(
     let limit = size ?? -1
     if (range.max_bytes !== undefined) {
       const column = range.is_exact ? exactSizeColumn : sizeColumn
-      const sizes = prepare(formatQuery(range, branches, isBackward, column)).all(...values, limit)
+      const sizes = yield* prepare(formatQuery(range, branches, isBackward, column)).all(...values, limit)
       limit = countFitting(
         sizes.map(row => (row as unknown as { bytes: number }).bytes),
         range,
       )
     }
-    const rows = prepare(formatQuery(range, branches, isBackward)).all(...values, limit)
-    const entries = readRows(isBackward ? rows.reverse() : rows, range.is_exact)
+    const rows = yield* prepare(formatQuery(range, branches, isBackward)).all(...values, limit)
+    const entries = yield* readRows(isBackward ? rows.reverse() : rows, range.is_exact)
     const lastRow = rows.at(-1)
     if (entries.length > 0 || !lastRow || isBackward || range.chat) return entries
     // The page has only forgotten entries, so the result begins with the next page.
-    return readRange(thread, { ...range, after_seq: lastRow.seq })
+    return yield* readRange(thread, { ...range, after_seq: lastRow.seq })
   }
 }
 

@@ -1,7 +1,7 @@
 // Reads transcript threads together with new entries of bound conversations.
 import type { ThreadKey, TranscriptStore } from '@postern/transcript'
 import { nameEntry } from '@postern/transcript'
-import { readAfterWait } from '../sql/engine-defaults.ts'
+import { mapInOrder } from '../sql/operation.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import type { TranscriptEntryTable } from './entry-table.ts'
 import { createRangeReader } from './range-query.ts'
@@ -30,27 +30,34 @@ export function createThreadReader({
   /** Reads a thread after adding the new entries of its bound conversations. */
   async function readCurrentThread(key: ThreadKey): Promise<TranscriptThread | undefined> {
     for (;;) {
-      const [thread, hasNewEntries] = await readAfterWait(db, () => {
-        const thread = threads.find(key)
-        return [thread, thread !== undefined && bindings.hasNewEntries(thread.id)] as const
+      const [thread, hasNewEntries] = await db.read(function* () {
+        const thread = yield* threads.find(key)
+        return [thread, thread !== undefined && (yield* bindings.hasNewEntries(thread.id))] as const
       })
       if (!hasNewEntries) return thread
-      await write(batch => void threadWriter.appendNewEntries(batch, key), {
-        conflictKeys: () => [transcriptConflict(key)],
-      })
+      await write(
+        function* (batch) {
+          yield* threadWriter.appendNewEntries(batch, key)
+        },
+        {
+          conflictKeys: () => [transcriptConflict(key)],
+        },
+      )
     }
   }
 
   return {
     async read(key, range = {}) {
       const thread = await readCurrentThread(key)
-      return thread ? readAfterWait(db, () => readRange(thread.id, range)) : []
+      return thread ? db.read(() => readRange(thread.id, range)) : []
     },
     async find(key, entryIds) {
       const thread = await readCurrentThread(key)
       if (!thread) return []
       const find = (id: string) => table.findByName(thread.id, nameEntry({ entry_id: id }))
-      return readAfterWait(db, () => entryIds.map(find).filter(entry => entry !== undefined))
+      return db.read(function* () {
+        return (yield* mapInOrder(entryIds, find)).filter(entry => entry !== undefined)
+      })
     },
   }
 }

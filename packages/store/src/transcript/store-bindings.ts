@@ -1,5 +1,7 @@
 // Binds conversations of the store to transcript threads.
 import type { EntryBody } from '@postern/transcript'
+import type { Operation } from '../sql/operation.ts'
+import { mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { BoundConversation } from './conversation/bound-conversation.ts'
 import type { StoreEntries } from './conversation/entries.ts'
@@ -25,16 +27,16 @@ const maxNewEntries = 200
 
 /** The bindings of conversations to threads. The members run synchronously. */
 export interface StoreBindings {
-  findStoreThread(name: StoreThreadName): number | undefined
+  findStoreThread(name: StoreThreadName): Operation<number | undefined>
   /**
    * Binds a conversation. `reader` is a JSON list of the principals whose messages are included, together with the answers to them. Returns false if the
    * conversation is bound for other readers already.
    */
-  bind(thread: number, storeThread: number, reader?: string): boolean
+  bind(thread: number, storeThread: number, reader?: string): Operation<boolean>
   /** Lists the numbers of the bound conversations. */
-  listBound(thread: number): readonly number[]
-  hasNewEntries(thread: number): boolean
-  listNewEntries(thread: number, thread_id: string): readonly NewEntries[]
+  listBound(thread: number): Operation<readonly number[]>
+  hasNewEntries(thread: number): Operation<boolean>
+  listNewEntries(thread: number, thread_id: string): Operation<readonly NewEntries[]>
   /** Moves the position of the binding after these entries. */
   advance(thread: number, newEntries: NewEntries): void
   remove(thread: number): void
@@ -54,34 +56,43 @@ export function createStoreBindings(db: Sql, storeEntries: StoreEntries): StoreB
   const updatePosition = db.prepare('UPDATE transcript_bindings SET position = ? WHERE thread = ? AND store_thread = ?')
   const remove = db.prepare('DELETE FROM transcript_bindings WHERE thread = ?')
 
-  function readNewEntries(conversation: BoundConversation, thread_id: string): NewEntries {
+  function* readNewEntries(conversation: BoundConversation, thread_id: string): Operation<NewEntries> {
     const { store_thread } = conversation
-    const newEntries = storeEntries.listNew(conversation, maxNewEntries + 1)
+    const newEntries = yield* storeEntries.listNew(conversation, maxNewEntries + 1)
     const nextEntry = newEntries[maxNewEntries]
-    const openPosition = storeEntries.findOpenPosition(store_thread)
+    const openPosition = yield* storeEntries.findOpenPosition(store_thread)
     // Entries are added in the order of their arrival.
     const newMessages = newEntries.slice(0, maxNewEntries).toSorted((a, b) => a.seq - b.seq)
     return {
       store_thread,
       position: nextEntry ? Math.min(nextEntry.position, openPosition) : openPosition,
-      messages: newMessages.map(({ seq }) => [seq, storeEntries.read(seq, thread_id) ?? []] as const),
+      messages: yield* mapInOrder(newMessages, function* ({ seq }) {
+        return [seq, (yield* storeEntries.read(seq, thread_id)) ?? []] as const
+      }),
     }
   }
 
   return {
-    findStoreThread: ({ agent, via, scope, key }) => findStoreThread.get(key, agent, via, scope)?.thread_id,
-    bind(thread, storeThread, reader) {
-      if (bind.run(thread, storeThread, reader ?? null).changes > 0) return true
-      return (findReader.get(thread, storeThread)?.reader ?? undefined) === reader
+    *findStoreThread({ agent, via, scope, key }) {
+      return (yield* findStoreThread.get(key, agent, via, scope))?.thread_id
     },
-    listBound: thread => list.all(thread).map(({ store_thread }) => store_thread),
-    hasNewEntries: thread =>
-      list.all(thread).some(boundConversation => storeEntries.listNew(boundConversation, 1).length > 0),
-    listNewEntries: (thread, thread_id) =>
-      list
-        .all(thread)
-        .map(bound => readNewEntries(bound, thread_id))
-        .filter(newEntries => newEntries.messages.length > 0),
+    *bind(thread, storeThread, reader) {
+      if ((yield* bind.change(thread, storeThread, reader ?? null)) > 0) return true
+      return ((yield* findReader.get(thread, storeThread))?.reader ?? undefined) === reader
+    },
+    *listBound(thread) {
+      return (yield* list.all(thread)).map(({ store_thread }) => store_thread)
+    },
+    *hasNewEntries(thread) {
+      for (const boundConversation of yield* list.all(thread))
+        if ((yield* storeEntries.listNew(boundConversation, 1)).length > 0) return true
+      return false
+    },
+    *listNewEntries(thread, thread_id) {
+      return (yield* mapInOrder(yield* list.all(thread), bound => readNewEntries(bound, thread_id))).filter(
+        newEntries => newEntries.messages.length > 0,
+      )
+    },
     advance: (thread, { store_thread, position }) => void updatePosition.run(position, thread, store_thread),
     remove: thread => void remove.run(thread),
   }

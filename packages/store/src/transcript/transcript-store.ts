@@ -1,5 +1,6 @@
 // Assembles the transcript in the database of the store.
 import type { OwnerQuota, TranscriptStore } from '@postern/transcript'
+import type { Operation } from '../sql/operation.ts'
 import type { Batch } from '../transaction/batch.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createTaskBytes } from '../transaction/task-totals.ts'
@@ -38,30 +39,28 @@ export function createSqliteTranscript(
   const table = createTranscriptEntryTable(db, storeEntries)
   const bindings = createStoreBindings(db, storeEntries)
   const usage = createUsageTable(db)
-  const threadWriter = createThreadWriter({ db, threads, table, bindings, usage })
+  const threadWriter = createThreadWriter({ threads, table, bindings, usage })
   const taskBytes = createTaskBytes(db)
   /** Runs a write that is checked against a quota, after writing the totals of tasks of the same transaction. */
-  const writeCounted = <T>(operation: (batch: Batch) => T, conflictKeys: readonly string[]) =>
+  const writeCounted = <T>(operation: (batch: Batch) => Operation<T>, conflictKeys: readonly string[]) =>
     write(
-      batch => {
+      function* (batch) {
         taskBytes.writeChanges(batch)
-        return operation(batch)
+        return yield* operation(batch)
       },
       { conflictKeys: () => conflictKeys },
     )
 
   return {
-    readUsage: async owner => usage.read(owner),
-    checkQuota: async (owner, amounts, quota) => usage.check(owner, amounts, quota),
+    readUsage: owner => db.read(() => usage.read(owner)),
+    checkQuota: (owner, amounts, quota) => db.read(() => usage.check(owner, amounts, quota)),
     async openThread(owner, alias, quota) {
-      const threadId = threads.findByAlias(owner, alias)
-      return threadId === undefined
-        ? write(batch => threadWriter.open(batch, { owner, alias, quota }), {
-            conflictKeys: () => [aliasConflict(owner, alias)],
-          })
-        : { owner, thread_id: threadId }
+      const threadId = await db.read(() => threads.findByAlias(owner, alias))
+      if (threadId !== undefined) return { owner, thread_id: threadId }
+      const conflictKeys = () => [aliasConflict(owner, alias)]
+      return write(batch => threadWriter.open(batch, { owner, alias, quota }), { conflictKeys })
     },
-    ...createThreadNamer(threads, write),
+    ...createThreadNamer(threads, { db, write }),
     ...createThreadReader({ db, write, threads, table, bindings, threadWriter }),
     append: (key, entries, request) =>
       writeCounted(
@@ -80,6 +79,6 @@ export function createSqliteTranscript(
       scrub()
       return removedThreads
     },
-    ...createThreadLocks(threads, { write, now }),
+    ...createThreadLocks(threads, { db, write, now }),
   }
 }

@@ -9,8 +9,8 @@ const limits = defaultLoopLimits
 /** Returns a memory of these texts, newest first. `persons` lists the positions at which a person spoke. */
 function createMemory(texts: readonly string[], persons: readonly number[] = []): LoopMemory {
   return {
-    readSenders: limit => texts.map((_, at) => !persons.includes(at)).slice(0, limit),
-    readTexts: limit => texts.slice(0, limit),
+    senders: texts.map((_, at) => !persons.includes(at)),
+    texts,
   }
 }
 

@@ -17,29 +17,39 @@ interface LoopCandidate {
   readonly text: string
 }
 
-/** The queries of the loop guard. Each returns values of the last `loopMemoryMs`, newest first. */
+/** The newest messages of the thread within the last `loopMemoryMs`, newest first. */
 export interface LoopMemory {
-  /** Returns true for each of the thread's messages that came from an agent, false for the others. */
-  readSenders(limit: number): readonly boolean[]
-  /** Returns the texts of the thread's messages. */
-  readTexts(limit: number): readonly string[]
+  /** True for each message that came from an agent, false for the others. */
+  readonly senders: readonly boolean[]
+  readonly texts: readonly string[]
+}
+
+/** The numbers of messages that the loop guard needs. */
+interface LoopMemorySize {
+  readonly senders: number
+  readonly texts: number
 }
 
 type LoopSign = 'no_person' | 'same_words'
 
-/** Finds the sign of a loop, even a slow one: agents among themselves for too long, or the same text repeatedly. It reads no more messages than it needs. */
+/** Returns how many messages `findLoop` needs. */
+export function measureLoopMemory({ isFromAgent, text }: LoopCandidate, limits: LoopLimits): LoopMemorySize {
+  const minSimilar = isFromAgent ? limits.similarTurns : 2 * limits.similarTurns
+  return {
+    senders: isFromAgent ? limits.turnsWithoutPerson : 0,
+    texts: mayCompare(text, { isFromAgent }) ? minSimilar : 0,
+  }
+}
+
+/** Finds the sign of a loop, even a slow one: agents among themselves for too long, or the same text repeatedly. */
 export function findLoop(incoming: LoopCandidate, memory: LoopMemory, limits: LoopLimits): LoopSign | undefined {
   const { isFromAgent, text } = incoming
-  const { turnsWithoutPerson: maxTurns, similarTurns } = limits
-  if (isFromAgent) {
-    const senders = memory.readSenders(maxTurns)
-    if (senders.length >= maxTurns && senders.every(Boolean)) return 'no_person'
-  }
-  if (!mayCompare(text, { isFromAgent })) return undefined
-  const minSimilar = isFromAgent ? similarTurns : 2 * similarTurns
-  const earlierTexts = memory.readTexts(minSimilar)
-  if (earlierTexts.length < minSimilar || !canCompare(text, { isFromAgent })) return undefined
-  return countSimilar(text, earlierTexts, { isFromAgent }) >= minSimilar ? 'same_words' : undefined
+  const needed = measureLoopMemory(incoming, limits)
+  const senders = memory.senders.slice(0, needed.senders)
+  if (isFromAgent && senders.length >= needed.senders && senders.every(Boolean)) return 'no_person'
+  const earlierTexts = memory.texts.slice(0, needed.texts)
+  if (needed.texts === 0 || earlierTexts.length < needed.texts || !canCompare(text, { isFromAgent })) return undefined
+  return countSimilar(text, earlierTexts, { isFromAgent }) >= needed.texts ? 'same_words' : undefined
 }
 
 /** Creates the rule that sets the loop limits of every message with a turn, except tasks, whose callers wait and whose chain is limited. */

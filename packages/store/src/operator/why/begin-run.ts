@@ -1,8 +1,8 @@
 // Records the start of a gateway, unless the data belong to another setup.
 import type { RunSetup, SetupDifference, WhyStore } from '@postern/pipeline'
 import type { InProcessTurns } from '../../queue/turns/in-process-turns.ts'
-import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 
 /** The maximum number of runs in the table. */
@@ -32,23 +32,23 @@ export function createRunStarter(
     'INSERT INTO store_setup (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   )
   const findLastCrash = db.prepare<{ seen_at: number | null }>(
-    `SELECT max(seen_at) AS seen_at FROM gateway_runs WHERE has_ended = 0 AND holder <> ? AND NOT (${rowLocksOf(db).isRunning('gateway_runs.holder')})`,
+    `SELECT max(seen_at) AS seen_at FROM gateway_runs WHERE has_ended = 0 AND holder <> ? AND NOT (${db.rowLocks.isRunning('gateway_runs.holder')})`,
   )
   /** Extends the last run, if its gateway was killed, to the time of the newest message that it stored. */
-  function extendKilledRun(): void {
-    const newest = Date.parse(findNewest.get()?.at ?? '')
+  function* extendKilledRun(): Operation<void> {
+    const newest = Date.parse((yield* findNewest.get())?.at ?? '')
     if (newest <= now()) extend.run(newest)
   }
 
   return {
-    findSetupDifference: async setup => findDifference('', setup, { adopts: false }),
+    findSetupDifference: setup => db.read(() => findDifference('', setup, { adopts: false })),
     beginGatewayRun: (holder, setup, { adopts = false } = {}) =>
       write(
-        batch => {
-          const difference = findDifference(holder, setup, { adopts })
+        function* (batch) {
+          const difference = yield* findDifference(holder, setup, { adopts })
           if (difference) return difference
-          if (isSoleWriter) extendKilledRun()
-          const crashedAt = findLastCrash.get(holder)?.seen_at ?? undefined
+          if (isSoleWriter) yield* extendKilledRun()
+          const crashedAt = (yield* findLastCrash.get(holder))?.seen_at ?? undefined
           if (crashedAt !== undefined)
             batch.begins.push(() => inProcessTurns.delayContinuations(crashedAt + crashCautionMs))
           for (const name of ['mode', 'origin'] as const) storeSetting.run(name, setup[name])
@@ -65,7 +65,7 @@ type FindDifference = (
   holder: string,
   setup: RunSetup,
   options: { readonly adopts: boolean },
-) => SetupDifference | undefined
+) => Operation<SetupDifference | undefined>
 
 /** Prepares the comparison of a setup with the stored one, unless the gateway adopts the data, and with the setups of running gateways. */
 function createDifferenceSearch({
@@ -79,13 +79,13 @@ function createDifferenceSearch({
   const listStoredSettings = db.prepare<{ name: 'mode' | 'origin'; value: string }>(
     'SELECT name, value FROM store_setup',
   )
-  return (holder, setup, { adopts }) => {
-    const storedSettings = Object.fromEntries(listStoredSettings.all().map(({ name, value }) => [name, value]))
+  return function* (holder, setup, { adopts }) {
+    const storedSettings = Object.fromEntries((yield* listStoredSettings.all()).map(({ name, value }) => [name, value]))
     const setupDifference = adopts
       ? undefined
       : findFirstDifference({ ...setup, ...storedSettings }, setup, { isRunning: false })
     if (setupDifference || isSoleWriter) return setupDifference
-    const runningGateways = listRunning.all(now() - maxSilenceMs, holder)
+    const runningGateways = yield* listRunning.all(now() - maxSilenceMs, holder)
     return runningGateways
       .map(row => findFirstDifference(parseJson(row.setup), setup, { isRunning: true }))
       .find(difference => difference !== undefined)

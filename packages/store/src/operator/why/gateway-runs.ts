@@ -1,5 +1,6 @@
 // Records the runs of gateways, and lists the times in which no gateway ran.
 import type { Downtime, WhyStore } from '@postern/pipeline'
+import type { Operation } from '../../sql/operation.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 
 /** The maximum number of listed downtimes, the newest. */
@@ -26,10 +27,10 @@ interface RunRow {
 }
 
 /** Creates the list of times without a running gateway, between the first stored run and the last one, oldest first. */
-export function createDowntimeList({ db, isSoleWriter }: StoreContext): () => readonly Downtime[] {
+export function createDowntimeList({ db, isSoleWriter }: StoreContext): () => Operation<readonly Downtime[]> {
   const listRuns = db.prepare<RunRow>('SELECT began_at, seen_at, has_ended FROM gateway_runs')
-  return () => {
-    const runs = listRuns.all().toSorted((a, b) => a.began_at - b.began_at)
+  return function* () {
+    const runs = (yield* listRuns.all()).toSorted((a, b) => a.began_at - b.began_at)
     return findGaps(runs, isSoleWriter ? 0 : maxReportGapMs).slice(-maxDowntimes)
   }
 }

@@ -4,6 +4,7 @@ import type { MessageState, TaskState, WhyRecord } from '@postern/pipeline'
 import type { StoredEnvelope } from '../../messages/read-message.ts'
 import { readAttempts } from '../../queue/turns/turn-attempts.ts'
 import { parseJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 
 interface MessageRow {
@@ -59,10 +60,15 @@ const selectMessages = `SELECT m.seq AS number, m.native_id, m.agent, m.channel,
     LEFT JOIN duplicates d ON d.message = m.seq
   WHERE m.seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND m.kind = 'message'`
 
-export function createWhyMessageReader(db: Sql): (numbers: string) => readonly WhyMessage[] {
+export function createWhyMessageReader(db: Sql): (numbers: string) => Operation<readonly WhyMessage[]> {
   const find = db.prepare<MessageRow>(selectMessages)
-  return numbers =>
-    find.all(numbers).map(row => ({ message: toMessage(row), turn: toTurn(row), answer: toAnswer(row) }))
+  return function* (numbers) {
+    return (yield* find.all(numbers)).map(row => ({
+      message: toMessage(row),
+      turn: toTurn(row),
+      answer: toAnswer(row),
+    }))
+  }
 }
 
 function toMessage(row: MessageRow): WhyRecord['message'] {

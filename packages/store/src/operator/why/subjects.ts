@@ -1,9 +1,10 @@
 // Finds the message, task or person about which an operator asks.
 import type { WhyQuery, WhyStore, WhySubject } from '@postern/pipeline'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 
-type FindNumbers = (search: WhyQuery) => readonly number[]
-type FindByText = (text: string) => readonly number[]
+type FindNumbers = (search: WhyQuery) => Operation<readonly number[]>
+type FindByText = (text: string) => Operation<readonly number[]>
 
 /** The condition that limits a search without an index to the newest entries. */
 const recentCondition = 'm.seq > (SELECT max(seq) FROM messages) - 10000'
@@ -21,30 +22,37 @@ export function createWhySubjects(db: Sql): Pick<WhyStore, 'findWhySubject'> {
     ['id', tryIds(createRecentFinder(db))],
   ]
   return {
-    async findWhySubject(search) {
-      for (const [by, find] of finders) {
-        const messages = find(search)
-        if (messages.length > 0) return { by, messages }
-      }
-      return undefined
+    findWhySubject(search) {
+      return db.read(function* () {
+        for (const [by, find] of finders) {
+          const messages = yield* find(search)
+          if (messages.length > 0) return { by, messages }
+        }
+        return undefined
+      })
     },
   }
 }
 
 /** Returns a finder that tries the ids in their order until one finds a message. */
 function tryIds(find: FindByText): FindNumbers {
-  return ({ ids }) => {
+  return function* ({ ids }) {
     for (const id of ids) {
-      const messages = find(id)
+      const messages = yield* find(id)
       if (messages.length > 0) return messages
     }
     return []
   }
 }
 
-function prepareFinder(db: Sql, sql: string): (...values: readonly (string | number)[]) => readonly number[] {
+function prepareFinder(
+  db: Sql,
+  sql: string,
+): (...values: readonly (string | number)[]) => Operation<readonly number[]> {
   const query = db.prepare<{ number: number }>(sql)
-  return (...values) => query.all(...values).map(({ number }) => number)
+  return function* (...values) {
+    return (yield* query.all(...values)).map(({ number }) => number)
+  }
 }
 
 /**
@@ -79,12 +87,16 @@ function createNumberFinder(db: Sql): FindNumbers {
     db,
     "SELECT CASE kind WHEN 'response' THEN answers ELSE seq END AS number FROM messages WHERE seq = ? AND kind IN ('message', 'response')",
   )
-  return ({ message }) => (message === undefined ? [] : find(message))
+  return function* ({ message }) {
+    return message === undefined ? [] : yield* find(message)
+  }
 }
 
 function createDeliveryFinder(db: Sql): FindNumbers {
   const find = prepareFinder(db, 'SELECT message AS number FROM deliveries WHERE number = ?')
-  return ({ delivery }) => (delivery === undefined ? [] : find(delivery))
+  return function* ({ delivery }) {
+    return delivery === undefined ? [] : yield* find(delivery)
+  }
 }
 
 /** Finds the newest messages to an agent, or else those from a sender. */
@@ -92,9 +104,9 @@ function createAddressFinder(db: Sql): FindNumbers {
   const select = `SELECT m.seq AS number FROM messages m WHERE ${recentCondition} AND m.kind = 'message'`
   const findByAgent = prepareFinder(db, `${select} AND m.agent = ? ${newestOrder}`)
   const findBySender = prepareFinder(db, `${select} AND lower(json_extract(m.author, '$.address')) = ? ${newestOrder}`)
-  return ({ agent, sender }) => {
-    const messages = agent === undefined ? [] : findByAgent(agent)
-    return messages.length > 0 || sender === undefined ? messages : findBySender(sender.toLowerCase())
+  return function* ({ agent, sender }) {
+    const messages = agent === undefined ? [] : yield* findByAgent(agent)
+    return messages.length > 0 || sender === undefined ? messages : yield* findBySender(sender.toLowerCase())
   }
 }
 

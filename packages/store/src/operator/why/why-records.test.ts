@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { migrateDatabase } from '../../schema/migrate.ts'
-import type { Database } from '../../sql/sql.ts'
+import type { FileDatabase } from '../../sql/file-sql.ts'
+import { createSqliteSql } from '../../sql/sqlite-sql.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import { createWhyRecords } from './why-records.ts'
 
@@ -30,7 +31,11 @@ function openCounted() {
       }
     },
   }
-  const context = { db: counted as unknown as Database, now: () => 0, isSoleWriter: true } as unknown as StoreContext
+  const context = {
+    db: createSqliteSql(counted as unknown as FileDatabase),
+    now: () => 0,
+    isSoleWriter: true,
+  } as unknown as StoreContext
   return { ...createWhyRecords(context), countAsked: () => asked }
 }
 

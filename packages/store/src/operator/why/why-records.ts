@@ -23,24 +23,26 @@ export function createWhyRecords(context: StoreContext): Pick<WhyStore, 'listWhy
   const readRequirements = createRequirementReader(db)
   const readDowntimes = createDowntimeList(context)
   return {
-    async listWhyRecords(numbers) {
-      const rows = readMessages(formatJson(numbers.slice(0, maxRecords)))
-      const leaders = formatJson([...new Set(rows.map(leaderOf))])
-      const deliveries = groupByMessage(readDeliveries(leaders))
-      const requirements = groupByMessage(readRequirements(leaders, now()))
-      const downtimes = readDowntimes()
-      const records = new Map(
-        rows.map(row => {
-          const record: WhyRecord = {
-            ...row,
-            deliveries: (deliveries.get(leaderOf(row)) ?? []).map(({ row: delivery }) => delivery),
-            requirements: (requirements.get(leaderOf(row)) ?? []).map(({ row: requirement }) => requirement),
-            downtimes: downtimes.filter(({ to }) => to >= (row.message.sentAt ?? row.message.receivedAt)),
-          }
-          return [row.message.number, record] as const
-        }),
-      )
-      return numbers.flatMap(number => records.get(number) ?? [])
+    listWhyRecords(numbers) {
+      return db.read(function* () {
+        const rows = yield* readMessages(formatJson(numbers.slice(0, maxRecords)))
+        const leaders = formatJson([...new Set(rows.map(leaderOf))])
+        const deliveries = groupByMessage(yield* readDeliveries(leaders))
+        const requirements = groupByMessage(yield* readRequirements(leaders, now()))
+        const downtimes = yield* readDowntimes()
+        const records = new Map(
+          rows.map(row => {
+            const record: WhyRecord = {
+              ...row,
+              deliveries: (deliveries.get(leaderOf(row)) ?? []).map(({ row: delivery }) => delivery),
+              requirements: (requirements.get(leaderOf(row)) ?? []).map(({ row: requirement }) => requirement),
+              downtimes: downtimes.filter(({ to }) => to >= (row.message.sentAt ?? row.message.receivedAt)),
+            }
+            return [row.message.number, record] as const
+          }),
+        )
+        return numbers.flatMap(number => records.get(number) ?? [])
+      })
     },
   }
 }
@@ -80,11 +82,11 @@ function createDeliveryReader(db: Sql) {
     `SELECT number, message, destination, state, attempt, queued_at, due_at, lease_owner, ended_at, last_error, reason, note, response_seq
      FROM deliveries WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND broadcast IS NULL LIMIT 5000`,
   )
-  return (messages: string) =>
-    find
-      .all(messages)
+  return function* (messages: string) {
+    return (yield* find.all(messages))
       .toSorted((a, b) => a.number - b.number)
       .map(row => ({ message: row.message, row: toDelivery(row) }))
+  }
 }
 
 function toDelivery(row: DeliveryRow): WhyDelivery {
@@ -122,11 +124,11 @@ function createRequirementReader(db: Sql) {
        issued_at, expires_at, resolved_at
      FROM requirements WHERE message IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) LIMIT 5000`,
   )
-  return (messages: string, now: number) =>
-    find
-      .all(now, messages)
+  return function* (messages: string, now: number) {
+    return (yield* find.all(now, messages))
       .toSorted((a, b) => a.issued_at - b.issued_at)
       .map(row => ({ message: row.message, row: toRequirement(row) }))
+  }
 }
 
 function toRequirement(row: RequirementRow): WhyRecord['requirements'][number] {

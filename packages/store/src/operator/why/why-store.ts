@@ -1,8 +1,8 @@
 // Assembles the queries that explain a message.
 import type { WhyQuery, WhyStore } from '@postern/pipeline'
 import type { InProcessTurns } from '../../queue/turns/in-process-turns.ts'
-import { readAfterWait } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import type { RefusalRow, Refusals } from '../refusals.ts'
@@ -43,20 +43,22 @@ function createWhyRefusals(db: Sql, { flush }: Pick<Refusals, 'flush'>): Pick<Wh
     `${select} lower(claimed_sender) = ?1 OR substr(lower(claimed_sender), 1, length(?2)) = ?2 ${newestOrder}`,
   )
   const findByNumber = db.prepare<RefusalRow>(`${select} id = ?`)
-  const find = ({ ids, sender, agent, refusal }: WhyQuery): readonly RefusalRow[] => {
-    if (refusal !== undefined) return findByNumber.all(refusal)
-    const matchingIds = ids.length > 0 ? listById.all(formatJson(ids)) : []
+  function* find({ ids, sender, agent, refusal }: WhyQuery): Operation<readonly RefusalRow[]> {
+    if (refusal !== undefined) return yield* findByNumber.all(refusal)
+    const matchingIds = ids.length > 0 ? yield* listById.all(formatJson(ids)) : []
     if (matchingIds.length > 0) return matchingIds
-    if (agent !== undefined) return listByAgent.all(agent)
+    if (agent !== undefined) return yield* listByAgent.all(agent)
     if (sender === undefined) return []
     const host = sender.slice(sender.lastIndexOf('@') + 1).toLowerCase()
-    const refusals = listBySender.all(sender.toLowerCase(), `https://${host}/`)
+    const refusals = yield* listBySender.all(sender.toLowerCase(), `https://${host}/`)
     return refusals.filter(({ claimed_sender }) => isFromSender(claimed_sender ?? '', sender))
   }
   return {
     async listWhyRefusals(search) {
       await flush()
-      return readAfterWait(db, () => find(search).slice(0, maxRefusals).map(toRefusal))
+      return db.read(function* () {
+        return (yield* find(search)).slice(0, maxRefusals).map(toRefusal)
+      })
     },
   }
 }

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
+import { runNow } from '../../sql/operation.ts'
 import { createRowNumbering, formatSequenceName, readNumberedInsert } from './numbering.ts'
+import { createStatement } from './statement-session.ts'
 
 test('readNumberedInsert() adds the number to an insert that requests it', () => {
   expect(readNumberedInsert("INSERT INTO t (a, b)\n  VALUES (?, 'x') RETURNING seq AS id")).toEqual({
@@ -33,24 +35,20 @@ test('createRowNumbering() reserves numbers of usual tables first, uses them in 
     ['messages', formatSequenceName({ table: 'messages', column: 'seq' })],
     ['refusals', formatSequenceName({ table: 'refusals', column: 'id' })],
   ])
-  const numbering = createRowNumbering(sequences, {
-    queueQuery(text: string, [count = 0]: readonly number[]) {
-      const [table = ''] = /\w+$/.exec(text.replace(/ FROM.*/, '')) ?? []
-      const numbers = Array.from({ length: count }, () => ++last)
-      sent.push(`${table} ${count}`)
-      return { [table]: numbers.join() }
-    },
-    readResult: row => ({ rows: [row], changes: 1, tag: 'SELECT 1' }),
+  const numbering = createRowNumbering(sequences, (text, values) => {
+    const [count = 0] = values
+    const [table = ''] = /\w+$/.exec(text.replace(/ FROM.*/, '')) ?? []
+    const numbers = Array.from({ length: count }, () => ++last)
+    sent.push(`${table} ${count}`)
+    const result = { rows: [{ [table]: numbers.join() }], changes: 1, tag: 'SELECT 1' }
+    return { statement: createStatement(text), values, result }
   })
+  const takeNumber = (table: string) => runNow(numbering.takeNumber(table))
   numbering.begin(2)
-  expect([
-    numbering.takeNumber('messages'),
-    numbering.takeNumber('messages'),
-    numbering.takeNumber('messages'),
-  ]).toEqual([1, 2, 3])
-  expect(numbering.takeNumber('refusals')).toBe(19)
+  expect([takeNumber('messages'), takeNumber('messages'), takeNumber('messages')]).toEqual([1, 2, 3])
+  expect(takeNumber('refusals')).toBe(19)
   // Unused numbers stay unused.
   numbering.begin(1)
-  expect(numbering.takeNumber('messages')).toBe(35)
+  expect(takeNumber('messages')).toBe(35)
   expect(sent).toEqual(['messages 2', 'messages 16', 'refusals 16', 'messages 1'])
 })

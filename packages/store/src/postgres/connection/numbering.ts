@@ -1,5 +1,7 @@
 // Reserves the numbers of new rows before their insertion.
-import type { StepResult } from './pipelined-run.ts'
+import type { Operation } from '../../sql/operation.ts'
+import type { PendingStatement } from './statement-session.ts'
+import { waitForResult } from './statement-session.ts'
 
 /** An INSERT whose only result is the number of its row. */
 export interface NumberedInsert {
@@ -27,11 +29,8 @@ export function formatSequenceName({ table, column }: Pick<NumberedInsert, 'tabl
   return `${table}_${column}_seq`
 }
 
-/** The functions that queue a query and return its result. */
-interface NumberingDeps<Pending> {
-  queueQuery(text: string, values: readonly number[]): Pending
-  readResult(pending: Pending): StepResult
-}
+/** Queues a query. */
+type QueueQuery = (text: string, values: readonly number[]) => PendingStatement
 
 /**
  * Assigns the numbers of new rows in the gateway, so that an insertion need not wait for the server. The numbers come from the sequences of the
@@ -40,7 +39,7 @@ interface NumberingDeps<Pending> {
 interface RowNumbering {
   /** Begins a transaction. `rows` is the approximate number of new rows in each table. */
   begin(rows: number): void
-  takeNumber(table: string): number
+  takeNumber(table: string): Operation<number>
 }
 
 /** The tables for which most transactions number rows. */
@@ -48,17 +47,14 @@ const usualTables: ReadonlySet<string> = new Set(['messages', 'threads', 'tasks'
 /** The size of each further block of numbers for one table. */
 const furtherBlockSize = 16
 
-interface Block<Pending> {
-  readonly pending: Pending
+interface Block {
+  readonly pending: PendingStatement
   /** The unused numbers in ascending order. Undefined until the server has sent them. */
   unusedNumbers: number[] | undefined
 }
 
-export function createRowNumbering<Pending>(
-  sequences: Sequences,
-  { queueQuery, readResult }: NumberingDeps<Pending>,
-): RowNumbering {
-  const blocks = new Map<string, Block<Pending>>()
+export function createRowNumbering(sequences: Sequences, queueQuery: QueueQuery): RowNumbering {
+  const blocks = new Map<string, Block>()
 
   function requestNumbers(tables: readonly string[], count: number): void {
     if (tables.length === 0) return
@@ -67,8 +63,9 @@ export function createRowNumbering<Pending>(
     for (const table of tables) blocks.set(table, { pending, unusedNumbers: undefined })
   }
 
-  function readBlock(table: string, block: Block<Pending>): number[] {
-    block.unusedNumbers ??= String(readResult(block.pending).rows[0]?.[table]).split(',').map(Number)
+  function* readBlock(table: string, block: Block): Operation<number[]> {
+    const { rows } = yield* waitForResult(block.pending)
+    block.unusedNumbers ??= String(rows[0]?.[table]).split(',').map(Number)
     return block.unusedNumbers
   }
 
@@ -78,10 +75,10 @@ export function createRowNumbering<Pending>(
       const tables = [...sequences.keys()].filter(table => usualTables.has(table))
       if (rows > 0) requestNumbers(tables, rows)
     },
-    takeNumber(table) {
+    *takeNumber(table) {
       for (;;) {
         const block = blocks.get(table)
-        const number = block && readBlock(table, block).shift()
+        const number = block && (yield* readBlock(table, block)).shift()
         if (number !== undefined) return number
         requestNumbers([table], furtherBlockSize)
       }

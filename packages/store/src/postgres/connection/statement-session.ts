@@ -22,6 +22,12 @@ export interface PendingStatement {
   result: StepResult | undefined
 }
 
+/** Waits until a statement has its result. */
+export function* waitForResult(pending: PendingStatement): Generator<void, StepResult, void> {
+  while (!pending.result) yield
+  return pending.result
+}
+
 /** One transaction. It acquires a connection when it first sends statements. Statements whose result nobody awaits are sent together with the next query. */
 export interface StatementSession {
   /** Adds a statement of the gateway itself. */

@@ -1,6 +1,6 @@
 // Derives the keys of advisory locks.
 import { hash } from 'node:crypto'
-import { threadConflict } from '../../batching/conflict-keys.ts'
+import { threadConflict } from '../../transaction/conflict-keys.ts'
 import { lockNumberOf } from '../server/lock-number.ts'
 import { writerLockOf } from '../server/session.ts'
 

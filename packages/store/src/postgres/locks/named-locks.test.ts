@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { threadConflict } from '../../batching/conflict-keys.ts'
+import { threadConflict } from '../../transaction/conflict-keys.ts'
 import type { PlainStatement } from '../connection/statement-session.ts'
 import { createLockKeys } from './lock-keys.ts'
 import { createNamedLocks } from './named-locks.ts'

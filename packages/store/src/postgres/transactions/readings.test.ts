@@ -1,16 +1,16 @@
 import { Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
-import { createOperationRunner } from '../../batching/operation-runner.ts'
+import { mapInOrder } from '../../sql/operation.ts'
 import { maxOperations } from '../../transaction/bounds.ts'
 import { createConnectionLostFailure } from '../connection/failure.ts'
 import type { StepResult } from '../connection/pipelined-run.ts'
-import { createStatement } from '../connection/statement-session.ts'
-import type { OperationContext } from '../operation-context.ts'
+import { createStatement, waitForResult } from '../connection/statement-session.ts'
+import { createOperationScope } from '../operation-context.ts'
 import { createReadings } from './readings.ts'
 
 /** Opens a server that answers each statement with its own text and refuses `refused`. The first `failures` runs break their connection. */
 function openServer(failures = 0) {
-  const runner = createOperationRunner<OperationContext>(Date.now)
+  const scope = createOperationScope()
   const sent: string[] = []
   let left = failures
   const run = async (steps: readonly { readonly statement: { readonly text: string } }[]) => {
@@ -23,22 +23,18 @@ function openServer(failures = 0) {
   }
   const pool = { acquire: async () => ({ run, release() {} }) }
   const statements = new Map<string, ReturnType<typeof createStatement>>()
-  function ask(text: string): string {
+  function* ask(text: string) {
     const statement = statements.get(text) ?? createStatement(text)
     statements.set(text, statement)
-    const pending = runner.nextStep(statement.id, () => runner.context().session.run(statement, []))
-    return String((pending.result ?? runner.suspend()).rows[0]?.said)
+    const { rows } = yield* waitForResult(scope.context().session.run(statement, []))
+    return String(rows[0]?.said)
   }
-  function write(text: string): string {
-    runner.act(() => sent.push(`write ${text}`))
-    return text
-  }
-  return { ...createReadings(pool, { runner }), ask, write, sent }
+  return { read: createReadings(pool, scope), ask, sent }
 }
 
 test('concurrent reads share a connection, and reads that arrive while two groups run share the next one', async () => {
   const { read, ask, sent } = openServer()
-  const put = (text: string) => read(() => ask(text), 'find')
+  const put = (text: string) => read(() => ask(text))
   const all = [put('a'), put('b')]
   await new Promise(setImmediate)
   all.push(put('c'))
@@ -48,44 +44,36 @@ test('concurrent reads share a connection, and reads that arrive while two group
   expect(sent).toEqual(['a b', 'c d'])
 })
 
-test('a read of one step needs no transaction, and a read of several restarts in one, like its kind from then on', async () => {
+test('a read of one step needs no transaction, and a read of several restarts in one, like reads that begin with the same statement', async () => {
   const { read, ask, sent } = openServer()
-  const steps = () => `${ask('a')} ${ask('b')}`
-  expect(await Promise.all([read(steps, 'list'), read(() => ask('c'), 'find')])).toEqual(['a b', 'c'])
-  expect(await read(steps, 'list')).toBe('a b')
-  expect(await read(() => ask('c'), 'find')).toBe('c')
+  function* steps() {
+    return `${yield* ask('a')} ${yield* ask('b')}`
+  }
+  expect(await Promise.all([read(steps), read(() => ask('c'))])).toEqual(['a b', 'c'])
+  expect(await read(steps)).toBe('a b')
+  expect(await read(() => ask('c'))).toBe('c')
   expect(sent).toEqual(['a c', 'BEGIN a', 'b', 'COMMIT', 'BEGIN a', 'b', 'COMMIT', 'c'])
 })
 
-test('a read without a kind has a transaction from the beginning', async () => {
+test('a read without statements ends at once', async () => {
   const { read, ask, sent } = openServer()
-  await read(() => ask('a'))
-  expect(sent).toEqual(['BEGIN a', 'COMMIT'])
+  const all = [read(() => ask('a')), read(() => 'b')]
+  expect(await all[1]).toBe('b')
+  expect(sent).toEqual([])
+  expect(await all[0]).toBe('a')
 })
 
-test('a read without statements ends at once, and so does one that only writes', async () => {
-  const { read, ask, write, sent } = openServer()
-  const all = [read(() => ask('a'), 'find'), read(() => write('b'), 'commit')]
-  expect(sent).toEqual(['write b'])
-  expect(await Promise.all(all)).toEqual(['a', 'b'])
-})
-
-test('an operation that has begun a write does not start again when its connection breaks', async () => {
-  const { read, ask, write, sent } = openServer(1)
-  const work = () => {
-    write('a')
-    return ask('b')
-  }
-  await expect(read(work, 'commit')).rejects.toThrow(Unavailable)
-  expect(sent).toEqual(['write a', 'b'])
+test('a query outside an operation throws', () => {
+  const { ask } = openServer()
+  expect(() => ask('a').next()).toThrow('a statement outside an operation')
 })
 
 test('a failed read rejects only its own caller', async () => {
   const { read, ask } = openServer()
-  const fail = () => {
-    throw new Error(`no row ${ask('a')}`)
+  function* fail(): Generator<void, string, void> {
+    throw new Error(`no row ${yield* ask('a')}`)
   }
-  await expect(Promise.allSettled([read(fail, 'find'), read(() => ask('b'), 'find')])).resolves.toMatchObject([
+  await expect(Promise.allSettled([read(fail), read(() => ask('b'))])).resolves.toMatchObject([
     { reason: { message: 'no row a' } },
     { value: 'b' },
   ])
@@ -93,7 +81,7 @@ test('a failed read rejects only its own caller', async () => {
 
 test('a read with a refused statement does not fail the others', async () => {
   const { read, ask, sent } = openServer()
-  const all = ['a', 'refused', 'b'].map(text => read(() => ask(text), 'find'))
+  const all = ['a', 'refused', 'b'].map(text => read(() => ask(text)))
   await expect(Promise.allSettled(all)).resolves.toMatchObject([
     { value: 'a' },
     { reason: { message: 'it is no number' } },
@@ -105,15 +93,17 @@ test('a read with a refused statement does not fail the others', async () => {
 test('a read with all its results does not wait for longer reads beside it', async () => {
   const { read, ask } = openServer()
   const told: string[] = []
-  const steps = () => ['a', 'b', 'c'].map(ask).join(' ')
-  const all = [read(steps), read(() => ask('d'), 'find')]
+  function* steps() {
+    return (yield* mapInOrder(['a', 'b', 'c'], ask)).join(' ')
+  }
+  const all = [read(steps), read(() => ask('d'))]
   await Promise.all(all.map(async each => told.push(await each)))
   expect(told).toEqual(['d', 'a b c'])
 })
 
 test('too many reads for one connection share two', async () => {
   const { read, ask, sent } = openServer()
-  const all = Array.from({ length: maxOperations + 1 }, (_, at) => read(() => ask(`a ${at}`), 'find'))
+  const all = Array.from({ length: maxOperations + 1 }, (_, at) => read(() => ask(`a ${at}`)))
   await all[0]
   expect(sent.map(questions => questions.split(' ').length)).toEqual([maxOperations, 1])
   await Promise.all(all)
@@ -121,7 +111,7 @@ test('too many reads for one connection share two', async () => {
 
 test('reads run once more after a lost connection, and fail after a second loss', async () => {
   const once = openServer(1)
-  expect(await once.read(() => once.ask('a'), 'find')).toBe('a')
+  expect(await once.read(() => once.ask('a'))).toBe('a')
   const twice = openServer(2)
-  await expect(twice.read(() => twice.ask('a'), 'find')).rejects.toThrow(Unavailable)
+  await expect(twice.read(() => twice.ask('a'))).rejects.toThrow(Unavailable)
 })

@@ -1,26 +1,18 @@
 // Runs queries on PostgreSQL, several of them on one snapshot. A reading is the work of one caller that only queries.
 import { Unavailable } from '@postern/message'
-import type { StartedOperation } from '../../batching/operation-runner.ts'
+import type { Operation, OperationOrValue } from '../../sql/operation.ts'
+import { toOperation } from '../../sql/operation.ts'
+import type { Sql } from '../../sql/sql.ts'
 import { maxOperations } from '../../transaction/bounds.ts'
 import { createLostConnections } from '../connection/lost-connection.ts'
 import type { ConnectionPool } from '../connection/pool.ts'
 import type { StatementSession } from '../connection/statement-session.ts'
 import { openStatementSession, secondQueryError } from '../connection/statement-session.ts'
-import type { DatabaseDeps } from '../operation-context.ts'
+import type { OperationContext, OperationScope } from '../operation-context.ts'
 
-/** Runs readings apart from the transactions that write. */
-export interface ReadRetries {
-  /**
-   * Starts `work` at once. All its statements before its first wait see one snapshot, which it shares with other readings that wait for a connection.
-   * Work of the same `kind` needs the same number of round trips.
-   */
-  read<T>(work: () => T, kind?: string): Promise<T>
-}
-
-/** A reading that waits for results. */
+/** A reading that waits for results. It starts again if its connection is lost. */
 interface Reading {
-  readonly work: () => Promise<unknown>
-  readonly kind: string | undefined
+  readonly start: () => OperationOrValue<unknown>
   readonly lostConnections: ReturnType<typeof createLostConnections>
   resolve(value: unknown): void
   reject(error: unknown): void
@@ -28,10 +20,13 @@ interface Reading {
 
 interface GroupMember {
   readonly reading: Reading
-  readonly operation: StartedOperation<unknown>
+  readonly context: OperationContext
+  operation: Operation<unknown> | undefined
+  /** The name of its first statement. Readings with the same first statement need the same number of round trips. */
+  firstStatement: string | undefined
 }
 
-/** At most `maxMembers` started readings that share round trips. */
+/** At most `maxMembers` started readings that share round trips. All their statements before their first wait see one snapshot. */
 interface Group {
   readonly session: StatementSession
   readonly members: GroupMember[]
@@ -41,20 +36,33 @@ interface Group {
 /** The maximum number of groups that run at the same time. The other connections stay free for writes, and larger groups share round trips. */
 const maxActiveGroups = 2
 
-export function createReadings(
-  pool: Pick<ConnectionPool, 'acquire'>,
-  { runner }: Pick<DatabaseDeps, 'runner'>,
-): ReadRetries {
+/** Creates the function that runs readings apart from the transactions that write. */
+export function createReadings(pool: Pick<ConnectionPool, 'acquire'>, scope: OperationScope): Sql['read'] {
   const { mayRestart, openGroup, dequeueGroup, isWaiting } = createGroups(pool)
   let activeGroups = 0
   let isScheduled = false
 
-  function beginReading(work: Reading['work'], group = openGroup()) {
-    return { group, operation: runner.start(work, { session: group.session, nextNumber: refuseNumber }) }
+  /** Runs a member until it waits. Returns true if it has ended. */
+  function runOn(member: GroupMember): boolean {
+    const { reading, context } = member
+    try {
+      return scope.enter(context, () => {
+        member.operation ??= toOperation(reading.start())
+        const { done, value } = member.operation.next()
+        if (done) reading.resolve(value)
+        return done === true
+      })
+    } catch (error) {
+      reading.reject(error)
+      return true
+    }
   }
 
-  function join({ group, operation }: ReturnType<typeof beginReading>, reading: Reading): void {
-    group.members.push({ reading, operation })
+  /** Starts a reading in a group, which it joins if it must wait. */
+  function join(reading: Reading, group = openGroup()): void {
+    const member = createMember(reading, group)
+    if (runOn(member)) return
+    group.members.push(member)
     schedule()
   }
 
@@ -75,40 +83,49 @@ export function createReadings(
   }
 
   async function run(group: Group): Promise<void> {
-    const { unfinished: unfinishedMembers, failure } = await runGroup(group, runner)
-    const isRefused = unfinishedMembers.length > 1 && concernsOneMember(failure)
-    for (const { reading, operation } of unfinishedMembers) {
-      if (operation.hasActed()) reading.reject(failure)
-      else if (isRefused) join(beginReading(reading.work, openGroup(1)), reading)
-      else if (mayRestart(reading, failure)) join(beginReading(reading.work), reading)
-      else reading.reject(failure)
+    const { waiting, failure } = await runGroup(group, runOn)
+    const isRefused = waiting.length > 1 && concernsOneMember(failure)
+    for (const member of waiting) {
+      if (isRefused) join(member.reading, openGroup(1))
+      else if (mayRestart(member, failure)) join(member.reading)
+      else member.reading.reject(failure)
     }
   }
 
-  return {
-    read<T>(work: () => T, kind?: string): Promise<T> {
-      const reading = async () => work()
-      const startedReading = beginReading(reading)
-      // Work that only writes sends no statement here.
-      const end = startedReading.operation.end()
-      if (end) return end as Promise<T>
-      return new Promise((resolve, reject) => {
-        const callbacks = { resolve: resolve as Reading['resolve'], reject }
-        join(startedReading, { work: reading, kind, lostConnections: createLostConnections(), ...callbacks })
-      })
+  return <T>(start: () => OperationOrValue<T>) =>
+    new Promise<T>((resolve, reject) => {
+      join({ start, lostConnections: createLostConnections(), resolve: resolve as Reading['resolve'], reject })
+    })
+}
+
+function createMember(reading: Reading, { session }: Group): GroupMember {
+  const member: GroupMember = {
+    reading,
+    context: {
+      session: {
+        add: session.add,
+        run(statement, values) {
+          member.firstStatement ??= statement.name
+          return session.run(statement, values)
+        },
+      },
+      nextNumber: refuseNumber,
     },
+    operation: undefined,
+    firstStatement: undefined,
   }
+  return member
 }
 
 /** Creates the queue of groups that have not been sent. */
 function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
   const waitingGroups: Group[] = []
-  /** The kinds of work that need several round trips. They need a transaction to see one snapshot. */
-  const multiStepKinds = new Set<string | undefined>([undefined])
+  /** The first statements of readings that need several round trips. These readings need a transaction to see one snapshot. */
+  const multiStepStatements = new Set<string | undefined>([undefined])
 
   function openNewGroup(maxMembers: number): Group {
     const members: Group['members'] = []
-    const needsTransaction = () => members.some(({ reading }) => multiStepKinds.has(reading.kind))
+    const needsTransaction = () => members.some(({ firstStatement }) => multiStepStatements.has(firstStatement))
     const group = {
       members,
       maxMembers,
@@ -119,9 +136,9 @@ function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
   }
 
   return {
-    mayRestart({ kind, lostConnections }: Reading, failure: unknown): boolean {
-      if (failure !== secondQueryError) return lostConnections.mayRetry(failure)
-      multiStepKinds.add(kind)
+    mayRestart({ reading, firstStatement }: GroupMember, failure: unknown): boolean {
+      if (failure !== secondQueryError) return reading.lostConnections.mayRetry(failure)
+      multiStepStatements.add(firstStatement)
       return true
     },
     isWaiting: () => waitingGroups.length > 0,
@@ -137,32 +154,25 @@ function createGroups(pool: Pick<ConnectionPool, 'acquire'>) {
 }
 
 /**
- * Runs all members. A member with all its results resolves at once and does not wait for the others.
+ * Runs all members. A member with all its results ends at once and does not wait for the others.
  * @returns the members that have not ended, and the error that ended the group
  */
 async function runGroup(
   { members, session }: Group,
-  { runEach }: Pick<DatabaseDeps['runner'], 'runEach'>,
-): Promise<{ readonly unfinished: readonly GroupMember[]; readonly failure: unknown }> {
-  let unfinished: readonly GroupMember[] = members
-  const settleEnded = () => {
-    unfinished = unfinished.filter(member => !settleIfEnded(member))
+  runOn: (member: GroupMember) => boolean,
+): Promise<{ readonly waiting: readonly GroupMember[]; readonly failure: unknown }> {
+  let waiting: readonly GroupMember[] = members
+  let failure: unknown
+  try {
+    while (waiting.length > 0) {
+      if (!(await session.flush())) throw new Error('a reading waits for nothing')
+      waiting = waiting.filter(member => !runOn(member))
+    }
+  } catch (error) {
+    failure = error
   }
-  const settleAndFlush = () => {
-    settleEnded()
-    return session.flush()
-  }
-  const operations = members.map(({ operation }) => operation)
-  const failure = await runEach(operations, settleAndFlush).catch((error: unknown) => error)
   void session.endUnchanged()
-  settleEnded()
-  return { unfinished, failure }
-}
-
-function settleIfEnded({ reading, operation }: GroupMember): boolean {
-  const end = operation.end()
-  if (end) reading.resolve(end)
-  return end !== undefined
+  return { waiting, failure }
 }
 
 /** Returns true if the server refused a statement of one member, so that the other members may run without that member. */

@@ -1,10 +1,7 @@
 // Runs operations together in one transaction of PostgreSQL.
-
-import type { WaveMember } from '../../batching/waves.ts'
-import { planWaves } from '../../batching/waves.ts'
-import type { Database } from '../../sql/sql.ts'
+import type { Sql } from '../../sql/sql.ts'
 import { AnswerFailed, OperationFailed } from '../../sqlite/write/transactions.ts'
-import type { Batch } from '../../transaction/batch.ts'
+import type { Batch, WriteOperation } from '../../transaction/batch.ts'
 import { createBatch, mergeBatch } from '../../transaction/batch.ts'
 import { continueTurns, takeAnswers } from '../../transaction/continuations.ts'
 import { createTotalsWriter } from '../../transaction/write-totals.ts'
@@ -16,11 +13,15 @@ import type { StatementSession } from '../connection/statement-session.ts'
 import { createStatement, createStatementCache, openStatementSession } from '../connection/statement-session.ts'
 import { isInterference } from '../connection/store-errors.ts'
 import type { LockKeys } from '../locks/lock-keys.ts'
-import type { NameReservations } from '../locks/name-reservations.ts'
 import { createNameReservations } from '../locks/name-reservations.ts'
+import type { NamedLocks } from '../locks/named-locks.ts'
 import { createNamedLocks } from '../locks/named-locks.ts'
-import type { DatabaseDeps, OperationContext } from '../operation-context.ts'
+import type { DatabaseDeps, OperationScope } from '../operation-context.ts'
 import { OutdatedReleaseError } from '../outdated-release.ts'
+import type { TransactionAttempt, WaveContext } from './run-wave.ts'
+import { runWave } from './run-wave.ts'
+import type { WaveMember } from './waves.ts'
+import { planWaves } from './waves.ts'
 
 export interface TransactionOptions {
   /** The schema that contains the tables. */
@@ -34,7 +35,7 @@ export interface TransactionOptions {
 
 /** An operation of a transaction, with the names that it locks. An operation without names may change any row. */
 export interface TransactionWrite {
-  readonly operation: (batch: Batch) => unknown
+  readonly operation: WriteOperation<unknown>
   readonly names: readonly string[] | undefined
   readonly isLast: boolean
   readonly isDurable: boolean
@@ -50,7 +51,7 @@ export type RunWrites = (
 ) => Promise<{ readonly results: readonly unknown[]; readonly batch: Batch }>
 
 interface TransactionDeps extends DatabaseDeps {
-  readonly db: Database
+  readonly db: Sql
   readonly pool: Pick<ConnectionPool, 'acquire'>
   readonly keys: LockKeys
 }
@@ -106,46 +107,29 @@ function describeFailure(error: unknown, { continuations }: Batch): unknown {
   return isOfAnswers ? new AnswerFailed('Cannot commit: an answer cannot be stored', { cause: error.cause }) : error
 }
 
-/** The context in which operations of a transaction send statements. */
-interface WriteContext extends OperationContext {
-  readonly reservations: NameReservations
+/** The context of all operations of a transaction. */
+interface WriteContext extends WaveContext {
+  readonly locks: NamedLocks
   begin(shares: readonly TransactionWrite[], failedAttempts: number): void
 }
 
 /** Opens the context of one attempt. `requestedNames` are the names that earlier attempts requested while they ran. */
-function openWriteContext(
-  { pool, runner, keys, sequences, readResult }: TransactionDeps,
-  requestedNames: Set<string>,
-): WriteContext {
+function openWriteContext({ pool, keys, sequences }: TransactionDeps, requestedNames: Set<string>): WriteContext {
   const session = openStatementSession(pool, () => 'writing')
   const { add } = session
-  const numbering = createRowNumbering(sequences, {
-    queueQuery: (text, values) => add(getStatement(text), values),
-    readResult,
-  })
-  const reservations = createNameReservations({
-    locks: createNamedLocks(keys, add, requestedNames),
-    runner,
-    readResult,
-    numbering,
-  })
+  const numbering = createRowNumbering(sequences, (text, values) => add(getStatement(text), values))
+  const locks = createNamedLocks(keys, add, requestedNames)
   return {
-    reservations,
-    nextNumber: reservations.nextNumber,
     session,
+    locks,
+    openReservations: createNameReservations(locks, numbering),
     begin(shares, failedAttempts) {
       if (!shares.some(({ isDurable }) => isDurable)) add(transactionStatements.relaxDurability, [])
       const names = shares.every(share => share.names) ? shares.flatMap(each => each.names ?? []) : undefined
-      reservations.locks.begin(names, failedAttempts)
+      locks.begin(names, failedAttempts)
       numbering.begin(shares.length)
     },
   }
-}
-
-interface TransactionAttempt {
-  readonly batch: Batch
-  readonly failedAttempts: number
-  readonly isAgain: boolean
 }
 
 type RunAttempt = (
@@ -155,22 +139,23 @@ type RunAttempt = (
 ) => Promise<readonly unknown[]>
 
 function createAttempt(
-  { db, runner }: TransactionDeps,
+  { db, scope }: TransactionDeps,
   { version, onOutdated, formatNotices }: TransactionOptions,
 ): RunAttempt {
   const writeTotals = createTotalsWriter(db)
-  const { runWaves, runAnswers } = createWaves(runner)
+  const { runWaves, runAnswers } = createWaves(scope)
 
-  async function runOperation(context: WriteContext, operation: () => void): Promise<void> {
-    await runner.run([{ operation }], { context, sendPending: context.session.flush })
+  /** Runs statements of the transaction itself. */
+  function runStatements({ session, openReservations }: WriteContext, run: () => void): void {
+    scope.enter({ session, nextNumber: openReservations().nextNumber }, run)
   }
 
   /** Checks all conditions that must be true at the end of the transaction, after all other statements. */
-  async function checkAll(context: WriteContext, { checks }: Batch): Promise<void> {
-    const { locks } = context.reservations
+  function checkAll(context: WriteContext, { checks }: Batch): void {
+    const { locks } = context
     if (locks.isExclusive() || checks.size === 0) return
     locks.waitFor([...checks.keys()])
-    await runOperation(context, () => {
+    runStatements(context, () => {
       for (const check of checks.values()) check()
     })
   }
@@ -185,7 +170,7 @@ function createAttempt(
       await new Promise<void>(resolve => continueTurns(batch, resolve))
       await runAnswers(context, attempt)
     }
-    await runOperation(context, () => writeTotals(batch))
+    runStatements(context, () => writeTotals(batch))
     // The version has arrived already if any operation has sent a query.
     if (!versionQuery.result) await session.flushLast()
     if (versionQuery.result?.rows[0]?.version !== version) {
@@ -197,14 +182,12 @@ function createAttempt(
       await session.endUnchanged()
       return results
     }
-    await checkAll(context, batch)
+    checkAll(context, batch)
     for (const payload of payloads) session.add(transactionStatements.notify, payload)
     await session.commit()
     return results
   }
 }
-
-const decisionStepId = -4
 
 interface WaveRuns {
   readonly runWaves: RunAttempt
@@ -212,34 +195,14 @@ interface WaveRuns {
   runAnswers(context: WriteContext, attempt: TransactionAttempt): Promise<void>
 }
 
-/** Creates the functions that run operations in waves. Each operation has its own batch, which counts once even if the operation runs several times. */
-function createWaves(runner: TransactionDeps['runner']): WaveRuns {
-  const { runAlone, runPart } = runner
-  const operationTools = {
-    standAlone: runAlone,
-    once: <T>(decide: () => T) => runner.nextStep(decisionStepId, decide),
-    runOnce: runPart,
-  }
-
-  async function runWave(
+/** Creates the functions that run operations in waves, and add what they produce to the batch of the transaction. */
+function createWaves(scope: OperationScope): WaveRuns {
+  async function runMembers<Member extends Pick<TransactionWrite, 'operation'>>(
     context: WriteContext,
-    members: readonly WaveMember<Pick<TransactionWrite, 'operation'>>[],
-    { batch, failedAttempts, isAgain }: TransactionAttempt,
+    wave: { readonly members: readonly WaveMember<Member>[]; readonly attempt: TransactionAttempt },
   ) {
-    const operations = members.map(({ member, names }) => ({
-      names,
-      operation: context.reservations.createOperation(reserve => {
-        const isExclusive = context.reservations.locks.isExclusive()
-        const hasCompany = runner.isBatched() || !isExclusive
-        // Work may be inserted with its lease only if the end of the transaction checks the leases of other gateways. An exclusive transaction does not run this check.
-        const leasesNew = failedAttempts === 0 && !isExclusive
-        const company = { hasCompany, leasesNew, continuesTurns: leasesNew && !isAgain, reserve }
-        const ownBatch = createBatch({ ...company, ...operationTools }, batch)
-        return { result: member.operation(ownBatch), ownBatch, member }
-      }),
-    }))
-    const outcomes = await runner.run(operations, { context, sendPending: context.session.flush })
-    for (const { ownBatch } of outcomes) mergeBatch(batch, ownBatch)
+    const outcomes = await runWave(scope, context, wave)
+    for (const { ownBatch } of outcomes) mergeBatch(wave.attempt.batch, ownBatch)
     return outcomes
   }
 
@@ -255,14 +218,14 @@ function createWaves(runner: TransactionDeps['runner']): WaveRuns {
     runWaves: (context, shares, attempt) =>
       failAsOperation(async () => {
         const results = new Map<unknown, unknown>()
-        for (const wave of planWaves(shares)) {
-          for (const { member, result } of await runWave(context, wave, attempt)) results.set(member, result)
+        for (const members of planWaves(shares)) {
+          for (const { member, result } of await runMembers(context, { members, attempt })) results.set(member, result)
         }
         return shares.map(share => results.get(share))
       }),
     async runAnswers(context, attempt) {
-      const answers = takeAnswers(attempt.batch).map(operation => ({ member: { operation }, names: [] }))
-      if (answers.length > 0) await failAsOperation(() => runWave(context, answers, attempt))
+      const members = takeAnswers(attempt.batch).map(operation => ({ member: { operation }, names: [] }))
+      if (members.length > 0) await failAsOperation(() => runMembers(context, { members, attempt }))
     },
   }
 }

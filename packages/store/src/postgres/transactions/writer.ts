@@ -1,7 +1,9 @@
 // Groups writes into transactions on PostgreSQL, of which several run at the same time.
 import { AnswerFailed, OperationFailed } from '../../sqlite/write/transactions.ts'
+import type { WriteOperation } from '../../transaction/batch.ts'
 import { batchSize, maxOperations } from '../../transaction/bounds.ts'
-import type { Operation, Writer, WriterHooks, WriteTerms } from '../../transaction/writer.ts'
+import type { Writer, WriterHooks, WriteTerms } from '../../transaction/writer.ts'
+
 import { maxLocks } from '../locks/named-locks.ts'
 import type { RunWrites, TransactionWrite } from './transaction.ts'
 
@@ -48,7 +50,7 @@ export function createPostgresWriter(runWrites: RunWrites, hooks: WriterHooks): 
     if (transactions.count() === 0 && queue.length === 0) onIdle?.()
   }
 
-  function enqueue<T>(operation: Operation<T>, { conflictKeys, size = 0, ...terms }: JobOptions): Promise<T> {
+  function enqueue<T>(operation: WriteOperation<T>, { conflictKeys, size = 0, ...terms }: JobOptions): Promise<T> {
     const { isDurable = true, isLast = false } = terms
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))

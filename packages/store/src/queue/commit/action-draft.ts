@@ -1,5 +1,6 @@
 // Declares the actions of agents as they are formatted before the transaction begins.
 import type { Blob, PlannedAction } from '@postern/pipeline'
+import type { Operation } from '../../sql/operation.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import type { PartialAnswerDraft } from './partial-answers.ts'
 
@@ -14,7 +15,7 @@ export interface ActionDraft {
 export interface ActionWriter {
   draft(act: PlannedAction): ActionDraft
   /** Stores an action, inside a write. It stores nothing if the object of the action no longer exists. */
-  write(batch: Batch, draft: ActionDraft, correlationId: string, now: number): void
+  write(batch: Batch, draft: ActionDraft, correlationId: string, now: number): Operation<void>
 }
 
 /** Lists the files of an action. */

@@ -6,7 +6,7 @@ import {
   personConflict,
   taskConflict,
   threadConflict,
-} from '../../batching/conflict-keys.ts'
+} from '../../transaction/conflict-keys.ts'
 
 /** Lists the conflict keys of an ordinary answer, without the files that it releases. Returns undefined for an answer with actions, broadcasts or requirements, and for similar ones, because they may change any row. */
 export function listCommitConflicts(

@@ -6,6 +6,7 @@ import type { NoteTable } from '../../messages/notes.ts'
 import type { AnswerPosition } from '../../messages/responses.ts'
 import { findStoredReader } from '../../messages/stored-reader.ts'
 import type { RequirementTable } from '../../requirements/requirement-table.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { TaskTable } from '../../tasks/task-table.ts'
 import type { WatchTable } from '../../tasks/watches.ts'
 import type { Batch } from '../../transaction/batch.ts'
@@ -48,25 +49,28 @@ export function createCommit(
   )
   const personalWriter = createPersonalWriter(db)
   const commitDraft = createDraftCommit({ db, now, personal: personalWriter }, tables, actions.write)
-  const isCurrent = (batch: Batch, turn: Turn, { personState }: Answer) =>
-    personState === undefined || personalWriter.isCurrent(batch, turn, personState)
+  function* isCurrent(batch: Batch, turn: Turn, { personState }: Answer) {
+    return personState === undefined || (yield* personalWriter.isCurrent(batch, turn, personState))
+  }
 
   /** Writes rows after their large blobs are on disk. */
   function writeWithBlobs<T>(blobs: readonly Blob[], writeRows: () => Promise<T>): Promise<T> {
     return blobs.length > 0 ? files.retainDuring(blobs, writeRows) : writeRows()
   }
 
-  function storePartialAnswer(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
-    const row = findLeasedTurn.get(turn.message, turn.token)
+  function* storePartialAnswer(batch: Batch, turn: Turn, draft: PartialAnswerDraft): Operation<number> {
+    const row = yield* findLeasedTurn.get(turn.message, turn.token)
     if (!row) return 0
-    tables.partialAnswers.storeAnswer(batch, draft, draft.answer, toPosition(turn, row, now()))
+    yield* tables.partialAnswers.storeAnswer(batch, draft, draft.answer, toPosition(turn, row, now()))
     return 1
   }
 
   return {
     async commit(turn, answer) {
       const draft = draftAnswer(answer, turn.content.recipient, actions)
-      const writeRows = (batch: Batch) => (isCurrent(batch, turn, answer) ? commitDraft(batch, turn, draft) : 'changed')
+      function* writeRows(batch: Batch) {
+        return (yield* isCurrent(batch, turn, answer)) ? yield* commitDraft(batch, turn, draft) : 'changed'
+      }
       const conflictKeys = () => listCommitConflicts(turn, answer)
       const { continuedTurns } = tables.inProcessTurns
       const joinedCommit = mayJoinAdmission(turn, answer) ? continuedTurns.storeWithMessage(turn, writeRows) : undefined
@@ -88,8 +92,8 @@ export function createCommit(
     },
     async storeActions(acts, correlationId) {
       const drafts = acts.map(actions.draft)
-      const writeAll = (batch: Batch) => {
-        for (const draft of drafts) actions.write(batch, draft, correlationId, now())
+      function* writeAll(batch: Batch) {
+        for (const draft of drafts) yield* actions.write(batch, draft, correlationId, now())
       }
       await writeWithBlobs(acts.flatMap(listActionBlobs), () => write(writeAll))
     },
@@ -99,7 +103,7 @@ export function createCommit(
 /** The result of a commit. Nothing is written unless it is `committed`. */
 type CommitOutcome = 'committed' | 'lost' | 'changed'
 
-type CommitDraft = (batch: Batch, turn: Turn, draft: AnswerColumns) => CommitOutcome
+type CommitDraft = (batch: Batch, turn: Turn, draft: AnswerColumns) => Operation<CommitOutcome>
 
 function createDraftCommit(
   { db, now, personal }: Pick<StoreContext, 'db' | 'now'> & { readonly personal: PersonalWriter },
@@ -112,33 +116,38 @@ function createDraftCommit(
      ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
   )
   const finishTask = createTaskFinishing(db, tables)
-  return (batch, turn, draft) => {
+  return function* (batch, turn, draft) {
     const at = now()
-    const endedTurn = endTurn(turn, draft, at)
+    const endedTurn = yield* endTurn(turn, draft, at)
     if (!endedTurn) return 'lost'
     const position = toPosition(turn, endedTurn, at)
     const { answer } = draft
-    storeNotes(tables.notes, batch, draft, position)
-    const response = tables.partialAnswers.storeAnswer(batch, draft.partialAnswer, answer, position)
+    yield* storeNotes(tables.notes, batch, draft, position)
+    const response = yield* tables.partialAnswers.storeAnswer(batch, draft.partialAnswer, answer, position)
     if (answer.requirements?.length) {
-      tables.requirements.issue(batch, answer.requirements, position)
+      yield* tables.requirements.issue(batch, answer.requirements, position)
       noteChange(batch, 'requirement', position.message)
     }
     if (draft.agentState !== undefined) writeState.run(position.thread, turn.agent, draft.agentState)
     if (answer.personState || answer.isGatewayReply) personal.write(turn, position.thread, answer)
-    for (const act of draft.acts) writeAction(batch, act, turn.correlationId, at)
+    for (const act of draft.acts) yield* writeAction(batch, act, turn.correlationId, at)
     const taskEnd = { ...position, response }
-    const readTask = finishTask(batch, draft, { ...taskEnd, isWatched: endedTurn.is_watched === 1 })
-    finishMergedTasks(batch, draft, { ...taskEnd, merged: endedTurn.merged }, tables)
-    if (endedTurn.is_awaited) tables.turns.promoteNext(batch, position.thread, at)
+    const readTask = yield* finishTask(batch, draft, { ...taskEnd, isWatched: endedTurn.is_watched === 1 })
+    yield* finishMergedTasks(batch, draft, { ...taskEnd, merged: endedTurn.merged }, tables)
+    if (endedTurn.is_awaited) yield* tables.turns.promoteNext(batch, position.thread, at)
     notifySettled(batch, turn, { state: draft.state, merged: endedTurn.merged, readTask })
     return 'committed'
   }
 }
 
-function storeNotes(table: NoteTable, batch: Batch, { notes, answer }: AnswerColumns, position: AnswerPosition): void {
-  if (notes.length > 0) table.upsert(batch, notes, position)
-  if (answer.noteCount !== undefined) table.deleteBeyond(batch, answer.noteCount, position)
+function* storeNotes(
+  table: NoteTable,
+  batch: Batch,
+  { notes, answer }: AnswerColumns,
+  position: AnswerPosition,
+): Operation<void> {
+  if (notes.length > 0) yield* table.upsert(batch, notes, position)
+  if (answer.noteCount !== undefined) yield* table.deleteBeyond(batch, answer.noteCount, position)
 }
 
 function toPosition(turn: Turn, { thread_id, task_id }: TurnRow, at: number) {

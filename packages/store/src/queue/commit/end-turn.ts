@@ -1,5 +1,6 @@
 // Ends a turn together with the turns that it has merged.
 import type { MessageState, TaskRecord, Turn } from '@postern/pipeline'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
@@ -27,7 +28,9 @@ interface EndedTurn extends EndedRow {
 }
 
 /** Prepares the end of a leased turn and of the turns that were merged into it. */
-export function createTurnEnding(db: Sql): (turn: Turn, draft: AnswerColumns, at: number) => EndedTurn | undefined {
+export function createTurnEnding(
+  db: Sql,
+): (turn: Turn, draft: AnswerColumns, at: number) => Operation<EndedTurn | undefined> {
   const endLeased = db.prepare<EndedRow>(
     `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttemptSql('?4')}
      WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
@@ -37,10 +40,10 @@ export function createTurnEnding(db: Sql): (turn: Turn, draft: AnswerColumns, at
   const endMerged = db.prepare<MergedTurn>(
     `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message, task_id`,
   )
-  return ({ message, token, merged }, { state, answer, attempt }, at) => {
+  return function* ({ message, token, merged }, { state, answer, attempt }, at) {
     const outcome = [state, at, answer.error ?? null] as const
-    const row = endLeased.get(...outcome, attempt, message, token)
-    return row && { ...row, merged: merged ? endMerged.all(...outcome, message) : [] }
+    const row = yield* endLeased.get(...outcome, attempt, message, token)
+    return row && { ...row, merged: merged ? yield* endMerged.all(...outcome, message) : [] }
   }
 }
 

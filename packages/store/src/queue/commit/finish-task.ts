@@ -1,6 +1,7 @@
 // Finishes the tasks that an answer ends.
 import type { TaskState } from '@postern/pipeline'
 import type { AnswerPosition } from '../../messages/responses.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { TaskTable } from '../../tasks/task-table.ts'
 import { createTaskRecorder } from '../../tasks/task-table.ts'
@@ -25,15 +26,15 @@ interface TaskEnd extends DeliveryCause, AnswerPosition {
 /** Prepares the end of a turn's task. If the answer is in memory, the result is a function that reads the ended task. */
 export function createTaskFinishing(db: Sql, { tasks, watches }: TaskFinishingDeps) {
   const toRecord = createTaskRecorder(db)
-  return (
+  return function* (
     batch: Batch,
     { answer, partialAnswer, taskState }: AnswerColumns,
     { isWatched, ...cause }: TaskEnd,
-  ): SettledTurn['readTask'] => {
+  ): Operation<SettledTurn['readTask']> {
     const { task, response, now: at } = cause
     if (task === undefined) return undefined
     const readRow = tasks.finish(task, taskState, response, at)
-    if (isWatched) watches.notify(batch, task, cause)
+    if (isWatched) yield* watches.notify(batch, task, cause)
     if (!partialAnswer || answer.isRevision) return undefined
     return () => {
       const row = readRow()
@@ -50,17 +51,17 @@ interface MergedEnd extends DeliveryCause, AnswerPosition {
 const endedStates: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'rejected', 'canceled'])
 
 /** Ends the tasks of earlier messages that the same answer covers. An answer with a question continues only the task of the last message. */
-export function finishMergedTasks(
+export function* finishMergedTasks(
   batch: Batch,
   { taskState }: AnswerColumns,
   { merged, ...mergedEnd }: MergedEnd,
   { tasks, watches }: TaskFinishingDeps,
-): void {
+): Operation<void> {
   const state = endedStates.has(taskState) ? taskState : 'completed'
   const lastMessages = new Map(merged.map(({ task_id, message }) => [task_id, message]))
   for (const [task, message] of lastMessages) {
     if (task === null || task === mergedEnd.task) continue
     tasks.finish(task, state, mergedEnd.response, mergedEnd.now)
-    watches.notify(batch, task, { ...mergedEnd, message })
+    yield* watches.notify(batch, task, { ...mergedEnd, message })
   }
 }

@@ -3,6 +3,7 @@ import type { NormalizedResponse } from '@postern/message'
 import type { Answer, DeliveryPlan } from '@postern/pipeline'
 import type { AnswerPosition, ResponseDraft } from '../../messages/responses.ts'
 import { draftResponse } from '../../messages/responses.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { ThreadTable } from '../../threads/threads.ts'
 import type { Batch } from '../../transaction/batch.ts'
@@ -26,10 +27,10 @@ export interface PartialAnswerTable extends Rewording {
     draft: PartialAnswerDraft | undefined,
     answer: Answer,
     position: AnswerPosition,
-  ): number | undefined
-  queueDeliveries(batch: Batch, planned: DeliveryPlan, cause: DeliveryCause): void
+  ): Operation<number | undefined>
+  queueDeliveries(batch: Batch, planned: DeliveryPlan, cause: DeliveryCause): Operation<void>
   /** Deletes the partial answer of a message's turn in the store and at its recipients. */
-  withdrawInterim(batch: Batch, message: number, now: number): void
+  withdrawInterim(batch: Batch, message: number, now: number): Operation<void>
 }
 
 interface PartialAnswerDeps extends RewordingDeps {
@@ -42,42 +43,49 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
   const rewording = createRewording(db, tables)
 
   /** Replaces the partial answer of the turn, or inserts the answer if there is no partial answer, such as after a crash. */
-  function insertOrReword(
+  function* insertOrReword(
     batch: Batch,
     draft: PartialAnswerDraft,
     existingSeq: number | undefined,
     position: AnswerPosition,
-  ): number {
+  ): Operation<number> {
     const { response, withdrawal, blobs: newBlobs = [] } = draft.answer
-    if (existingSeq === undefined || !response) return insertResponse(batch, draft, position, tables)
+    if (existingSeq === undefined || !response) return yield* insertResponse(batch, draft, position, tables)
     const content = { response, withdrawal, blobs: newBlobs }
-    rewording.reword(batch, { seq: existingSeq, message: position.message }, content, position.now)
+    yield* rewording.reword(batch, { seq: existingSeq, message: position.message }, content, position.now)
     return existingSeq
   }
 
   const table: PartialAnswerTable = {
-    storeAnswer(batch, draft, answer, position) {
-      const existingResponse = answer.isRevision ? responses.findExisting(position.message) : undefined
+    *storeAnswer(batch, draft, answer, position) {
+      const existingResponse = answer.isRevision ? yield* responses.findExisting(position.message) : undefined
       // A partial answer that was deleted during its turn stays deleted.
       if (existingResponse && existingResponse.retracted_at !== null) return existingResponse.seq
-      if (existingResponse && !draft) table.withdrawInterim(batch, position.message, position.now)
-      const response = draft && insertOrReword(batch, draft, existingResponse?.seq, position)
+      if (existingResponse && !draft) yield* table.withdrawInterim(batch, position.message, position.now)
+      const response = draft && (yield* insertOrReword(batch, draft, existingResponse?.seq, position))
       const { answeredMessage } = position
       const answerInMemory =
         draft && !existingResponse && answeredMessage ? { ...answeredMessage, response: draft.response } : undefined
-      table.queueDeliveries(batch, answer, { ...position, response, answerInMemory })
+      yield* table.queueDeliveries(batch, answer, { ...position, response, answerInMemory })
       return response
     },
     ...rewording,
-    withdrawInterim(batch, message, now) {
-      const interimResponse = responses.findInterim(message)
+    *withdrawInterim(batch, message, now) {
+      const interimResponse = yield* responses.findInterim(message)
       if (!interimResponse) return
-      rewording.retract(batch, interimResponse, now)
+      yield* rewording.retract(batch, interimResponse, now)
       const { seq: response, thread_id: thread, agent, channel } = interimResponse
-      table.queueDeliveries(batch, interimResponse.withdrawal, { message, response, thread, agent, channel, now })
+      yield* table.queueDeliveries(batch, interimResponse.withdrawal, {
+        message,
+        response,
+        thread,
+        agent,
+        channel,
+        now,
+      })
     },
-    queueDeliveries(batch, planned, cause) {
-      deliveries.enqueue(batch, planned.deliveries, cause)
+    *queueDeliveries(batch, planned, cause) {
+      yield* deliveries.enqueue(batch, planned.deliveries, cause)
       for (const broadcastPlan of planned.broadcasts ?? []) {
         broadcast(broadcastPlan, cause)
         batch.readyWork.add('broadcasts')
@@ -87,16 +95,16 @@ export function createPartialAnswerTable(db: Sql, tables: PartialAnswerDeps): Pa
   return table
 }
 
-function insertResponse(
+function* insertResponse(
   batch: Batch,
   { answer, response }: PartialAnswerDraft,
   position: AnswerPosition,
   { responses, blobs, threads }: Pick<PartialAnswerDeps, 'responses' | 'blobs' | 'threads'>,
-): number {
+): Operation<number> {
   const { message, thread, owner } = position
-  const seq = responses.insert(position, response)
+  const seq = yield* responses.insert(position, response)
   const { blobs: newBlobs = [], aliases = [] } = answer
-  const blobBytes = newBlobs.length > 0 ? blobs.insertAll(newBlobs, message) : 0
+  const blobBytes = newBlobs.length > 0 ? yield* blobs.insertAll(newBlobs, message) : 0
   if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(response.content) + blobBytes)
   threads.addAnswerNames(thread, { message, id: response.id, aliases })
   return seq

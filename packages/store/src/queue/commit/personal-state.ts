@@ -1,14 +1,15 @@
 // Stores the state of an agent for a person.
 import type { Answer, ChangedPersonState, Turn } from '@postern/pipeline'
-import { personConflict } from '../../batching/conflict-keys.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
+import { personConflict } from '../../transaction/conflict-keys.ts'
 
 /** Writes the members of an answer that concern the person and not the conversation. The members run synchronously inside the commit. */
 export interface PersonalWriter {
   /** Returns true if the stored state is still the state from which the agent computed the new one. It also locks the stored state. */
-  isCurrent(batch: Batch, turn: Turn, changed: ChangedPersonState): boolean
+  isCurrent(batch: Batch, turn: Turn, changed: ChangedPersonState): Operation<boolean>
   write(turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isGatewayReply'>): void
 }
 
@@ -24,10 +25,10 @@ export function createPersonalWriter(db: Sql): PersonalWriter {
     "UPDATE messages SET scope = 'gateway_reply' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
   )
   return {
-    isCurrent(batch, { agent }, { person, replaces }) {
+    *isCurrent(batch, { agent }, { person, replaces }) {
       if (!replaces) return true
-      batch.reserve(personConflict(agent, person))
-      const row = findState.get(agent, person)
+      yield* batch.reserve(personConflict(agent, person))
+      const row = yield* findState.get(agent, person)
       return formatJson(row && parseJson(row.state)) === formatJson(replaces.state)
     },
     write({ agent, message }, thread, { personState, isGatewayReply }) {

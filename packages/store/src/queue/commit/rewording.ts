@@ -5,10 +5,10 @@ import type { BlobTable } from '../../blobs/blob-table.ts'
 import type { NoteTable } from '../../messages/notes.ts'
 import type { ResponsePosition, ResponseTable } from '../../messages/responses.ts'
 import { draftResponse } from '../../messages/responses.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import { createTaskByteTracker } from '../../tasks/task-table.ts'
 import type { Batch } from '../../transaction/batch.ts'
-import { runParts } from '../../transaction/batch.ts'
 import type { DeliveryTable, OpenDelivery } from '../deliveries/delivery-table.ts'
 
 /** The new content of a response. */
@@ -20,9 +20,14 @@ interface NewContent extends Pick<Answer, 'withdrawal'> {
 /** Revises and deletes responses of agents. The members run synchronously inside a write. */
 export interface Rewording {
   /** Replaces the content of a response and sends nothing. */
-  reword(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, content: NewContent, now: number): void
+  reword(
+    batch: Batch,
+    position: Pick<ResponsePosition, 'seq' | 'message'>,
+    content: NewContent,
+    now: number,
+  ): Operation<void>
   /** Deletes the content of a response and ends its open deliveries. */
-  retract(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, now: number): void
+  retract(batch: Batch, position: Pick<ResponsePosition, 'seq' | 'message'>, now: number): Operation<void>
 }
 
 export interface RewordingDeps {
@@ -36,19 +41,19 @@ export function createRewording(db: Sql, { notes, responses, blobs, deliveries }
   const countChange = createTaskByteTracker(db)
   const stopDeliveries = createDeliveryStop(db, deliveries)
   return {
-    reword(batch, { seq, message }, { response, withdrawal, blobs: newBlobs = [] }, now) {
-      countChange(batch, message, () => {
+    *reword(batch, { seq, message }, { response, withdrawal, blobs: newBlobs = [] }, now) {
+      yield* countChange(batch, message, function* () {
         responses.revise(seq, draftResponse(response, { withdrawal }), now)
-        blobs.insertAll(newBlobs, message)
-        blobs.releaseUnnamed(batch, message, seq)
+        yield* blobs.insertAll(newBlobs, message)
+        yield* blobs.releaseUnnamed(batch, message, seq)
       })
     },
-    retract(batch, { seq, message }, now) {
-      stopDeliveries(batch, { seq, message }, now)
-      countChange(batch, message, () => {
-        notes.remove(batch, message)
+    *retract(batch, { seq, message }, now) {
+      yield* stopDeliveries(batch, { seq, message }, now)
+      yield* countChange(batch, message, function* () {
+        yield* notes.remove(batch, message)
         responses.retract(seq, now)
-        blobs.releaseUnnamed(batch, message, seq)
+        yield* blobs.releaseUnnamed(batch, message, seq)
       })
     },
   }
@@ -66,11 +71,14 @@ function createDeliveryStop(db: Sql, deliveries: DeliveryTable) {
   const eraseDocuments = db.prepare(
     'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
   )
-  return (batch: Batch, { seq, message }: Pick<ResponsePosition, 'seq' | 'message'>, now: number): void => {
+  return function* (
+    batch: Batch,
+    { seq, message }: Pick<ResponsePosition, 'seq' | 'message'>,
+    now: number,
+  ): Operation<void> {
     const cause = { reason: 'taken_back', error: 'the agent has taken it back' } as const
-    runParts(batch, listOpenDeliveries.all(seq), (part, openDelivery) =>
-      deliveries.giveUp(part, openDelivery, cause, now),
-    )
+    for (const openDelivery of yield* listOpenDeliveries.all(seq))
+      yield* deliveries.giveUp(batch, openDelivery, cause, now)
     endBroadcasts.run(now, seq)
     eraseDocuments.run(message, seq)
   }

@@ -4,7 +4,7 @@ import { createFileAttacher } from '../../blobs/attach-files.ts'
 import type { BlobTable } from '../../blobs/blob-table.ts'
 import { createNoteStore, createStreamedAnswers } from '../../messages/notes.ts'
 import { dropStoredReader } from '../../messages/stored-reader.ts'
-import type { Sql } from '../../sql/sql.ts'
+import type { FileSql } from '../../sql/file-sql.ts'
 import type { TaskTable } from '../../tasks/task-table.ts'
 import type { BackgroundDeps } from '../../threads/background.ts'
 import { createBackgroundStore } from '../../threads/background.ts'
@@ -58,7 +58,10 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
       dropStoredReader(turn.content)
     },
     renew: (work, leaseMs) => ('content' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
-    findNextDueAt: async () => findNextDue.get()?.due_at ?? undefined,
+    findNextDueAt: () =>
+      context.db.read(function* () {
+        return (yield* findNextDue.get())?.due_at ?? undefined
+      }),
   }
 }
 
@@ -71,7 +74,7 @@ function listConsumerSetters({
 }
 
 /** Makes all leased work due at once. Only a store that no other process uses may do this, when it is opened. */
-export function endAllLeases(db: Sql, now: number): void {
+export function endAllLeases(db: FileSql, now: number): void {
   for (const table of ['turns', 'deliveries', 'broadcasts']) {
     db.prepare(`UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND lease_owner IS NOT NULL`).run(now)
   }

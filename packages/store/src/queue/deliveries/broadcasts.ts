@@ -1,8 +1,9 @@
 // Leases broadcasts and expands them into deliveries.
 import type { ChannelName } from '@postern/message'
 import type { Broadcast, PlannedDelivery, RelationKind, WorkStore } from '@postern/pipeline'
-import { readBatch } from '../../sql/engine-defaults.ts'
 import { parseJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
+import { runTogether } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import { refuseLostLease } from '../lost-lease.ts'
@@ -51,22 +52,22 @@ export function createBroadcasts(
   return {
     leaseBroadcasts: ({ holder, limit, leaseMs }) =>
       writeLightly(
-        () => {
-          const dueBroadcasts = findDue.all(now(), limit)
+        function* () {
+          const dueBroadcasts = yield* findDue.all(now(), limit)
           for (const { id } of dueBroadcasts) claim.run(now() + leaseMs, holder, id)
           return dueBroadcasts.map(toBroadcast)
         },
         { conflictKeys: () => ['leases of broadcasts'] },
       ),
     async expand({ id, agent, via }, planned, { after, isDone }) {
-      const changes = await write(batch => {
-        const cause = findOpenBroadcast.get(id)
+      const changes = await write(function* (batch) {
+        const cause = yield* findOpenBroadcast.get(id)
         // Another worker has continued the broadcast, or the agent has deleted the post.
         if (!cause || cause.after_id > after) return 0
         const { message, response_seq, thread_id: thread } = cause
-        const newDeliveries = selectNew(id, planned)
+        const newDeliveries = yield* selectNew(id, planned)
         const response = response_seq ?? undefined
-        deliveries.enqueue(batch, newDeliveries, {
+        yield* deliveries.enqueue(batch, newDeliveries, {
           message,
           response,
           thread,
@@ -92,13 +93,12 @@ function createNewDeliveryFilter(db: Sql) {
   const findReached = db.prepare(
     'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
   )
-  const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
-  return (id: number, planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] => {
+  function* isReached(id: number, { to, peer }: PlannedDelivery) {
+    return (yield* findReached.get(id, to, peer ?? null)) !== undefined
+  }
+  return function* (id: number, planned: readonly PlannedDelivery[]): Operation<readonly PlannedDelivery[]> {
     const uniqueDeliveries = dedupe(planned)
-    const reachedFlags = readBatch(
-      db,
-      uniqueDeliveries.map(delivery => () => isReached(id, delivery)),
-    )
+    const reachedFlags = yield* runTogether(uniqueDeliveries.map(delivery => () => isReached(id, delivery)))
     return uniqueDeliveries.filter((_, index) => !reachedFlags[index])
   }
 }

@@ -2,6 +2,7 @@
 import type { DeliveryReason } from '@postern/message'
 import type { DeliveryRecord, PlannedDelivery } from '@postern/pipeline'
 import type { RelationTable } from '../../peers/relations.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
@@ -19,18 +20,18 @@ interface DestinationOrder {
 
 /** The table of deliveries. For each destination in a thread, one open delivery is due, and the others wait for it. */
 export interface DeliveryTable {
-  enqueue(batch: Batch, planned: readonly PlannedDelivery[], cause: DeliveryCause): void
+  enqueue(batch: Batch, planned: readonly PlannedDelivery[], cause: DeliveryCause): Operation<void>
   /** Makes the first waiting delivery to a destination due, unless another one is due. Call it when a delivery has ended or is due again. */
-  promoteNext(batch: Batch, order: DestinationOrder, now: number): void
+  promoteNext(batch: Batch, order: DestinationOrder, now: number): Operation<void>
   /**
    * Gives up an open delivery. No attempt follows, and a running attempt cannot settle the delivery. The next delivery to the destination is due when
    * the running attempt or its lease has ended, because a withdrawal must not reach the peer before the content that it withdraws.
    */
-  giveUp(batch: Batch, openDelivery: OpenDelivery, cause: EndCause, now: number): void
+  giveUp(batch: Batch, openDelivery: OpenDelivery, cause: EndCause, now: number): Operation<void>
   /** Ends an open delivery at once, because its row is about to be deleted. */
-  end(batch: Batch, open: OpenDelivery, cause: EndCause, now: number): void
+  end(batch: Batch, open: OpenDelivery, cause: EndCause, now: number): Operation<void>
   /** Ends a delivery that was given up, after its last attempt is over. */
-  endGivenUp(batch: Batch, delivery: Omit<OpenDelivery, 'state'>, now: number): void
+  endGivenUp(batch: Batch, delivery: Omit<OpenDelivery, 'state'>, now: number): Operation<void>
 }
 
 /** The cause for which a delivery ends unsent, as a code and as a text for the operator. */
@@ -55,9 +56,8 @@ interface DeliveryTableDeps {
 /** The maximum number of deliveries of one answer that are inserted with their leases. For more deliveries a poll is cheaper, because it reads the answer only once. */
 const maxLeasedPerAnswer = 8
 
-export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }: DeliveryTableDeps): DeliveryTable {
-  const insert = prepareInserts(db)
-  const insertLeased = createLeasedInsert(db, inProcessDeliveries)
+export function createDeliveryTable(db: Sql, deps: DeliveryTableDeps): DeliveryTable {
+  const insertOne = createDeliveryInsertion(db, deps)
   // A delivery that is sent again after a bounce may be queued for a later time.
   const promote = db.prepare(
     `UPDATE deliveries SET due_at = max(CAST(?1 AS INTEGER), queued_at) WHERE number = (SELECT number FROM deliveries
@@ -74,44 +74,63 @@ export function createDeliveryTable(db: Sql, { relations, inProcessDeliveries }:
   const endWithdrawn = db.prepare(
     'UPDATE deliveries SET due_at = NULL, lease_owner = NULL, ended_at = withdrawn_at WHERE number = ?',
   )
-  const isBlocked = ({ peer }: PlannedDelivery, { agent, channel: via }: DeliveryCause) =>
-    peer !== undefined && relations.has({ agent, via, relation: 'blocked_by', peer })
-  const promoteNext: DeliveryTable['promoteNext'] = (batch, { thread, destination }, now) => {
-    if (promote.run(now, thread, destination).changes > 0) batch.readyWork.add('deliveries')
+  const promoteNext: DeliveryTable['promoteNext'] = function* (batch, { thread, destination }, now) {
+    if ((yield* promote.change(now, thread, destination)) > 0) batch.readyWork.add('deliveries')
   }
-  function insertOne(batch: Batch, plannedDelivery: PlannedDelivery, cause: DeliveryCause): void {
-    const state: NewState = isBlocked(plannedDelivery, cause) ? 'dead' : plannedDelivery.isPulled ? 'sent' : 'queued'
-    addToTotal(batch, `deliveries.${state}`)
-    const slot = state === 'queued' && cause.answerInMemory && inProcessDeliveries.reserveSlot(batch, plannedDelivery)
-    if (slot) insertLeased(batch, { plannedDelivery, cause, slot })
-    else insertUnleased(batch, formatDeliveryValues(plannedDelivery, cause), state)
+  const end: DeliveryTable['end'] = function* (
+    batch,
+    { number, thread_id, destination, state },
+    { error, reason },
+    now,
+  ) {
+    endOpen.run(now, error, reason, number)
+    recordDead(batch, { number, state })
+    yield* promoteNext(batch, { thread: thread_id, destination }, now)
   }
+  return {
+    *enqueue(batch, planned, { answerInMemory, ...cause }) {
+      const insertCause = planned.length <= maxLeasedPerAnswer ? { ...cause, answerInMemory } : cause
+      for (const plannedDelivery of planned) yield* insertOne(batch, plannedDelivery, insertCause)
+    },
+    promoteNext,
+    *giveUp(batch, open, cause, now) {
+      if ((yield* withdrawLeased.change(now, cause.error, cause.reason, open.number)) > 0) recordDead(batch, open)
+      else yield* end(batch, open, cause, now)
+    },
+    end,
+    *endGivenUp(batch, { number, thread_id, destination }, now) {
+      endWithdrawn.run(number)
+      noteChange(batch, 'delivery', number)
+      yield* promoteNext(batch, { thread: thread_id, destination }, now)
+    },
+  }
+}
+
+/** Prepares the insertion of a delivery. A delivery to a peer that has blocked the agent ends unsent. */
+function createDeliveryInsertion(db: Sql, { relations, inProcessDeliveries }: DeliveryTableDeps) {
+  const insert = prepareInserts(db)
+  const insertLeased = createLeasedInsert(db, inProcessDeliveries)
+
+  function* isBlocked({ peer }: PlannedDelivery, { agent, channel: via }: DeliveryCause) {
+    return peer !== undefined && (yield* relations.has({ agent, via, relation: 'blocked_by', peer }))
+  }
+
   function insertUnleased(batch: Batch, values: ReturnType<typeof formatDeliveryValues>, state: NewState): void {
     if (state !== 'queued') return void insert.ended.run(...values, state, ...initialValues[state])
     insert.queued.run(...values)
     batch.readyWork.add('deliveries')
   }
-  const end: DeliveryTable['end'] = (batch, { number, thread_id, destination, state }, { error, reason }, now) => {
-    endOpen.run(now, error, reason, number)
-    recordDead(batch, { number, state })
-    promoteNext(batch, { thread: thread_id, destination }, now)
-  }
-  return {
-    enqueue(batch, planned, { answerInMemory, ...cause }) {
-      const insertCause = planned.length <= maxLeasedPerAnswer ? { ...cause, answerInMemory } : cause
-      for (const plannedDelivery of planned) insertOne(batch, plannedDelivery, insertCause)
-    },
-    promoteNext,
-    giveUp(batch, open, cause, now) {
-      if (withdrawLeased.run(now, cause.error, cause.reason, open.number).changes > 0) recordDead(batch, open)
-      else end(batch, open, cause, now)
-    },
-    end,
-    endGivenUp(batch, { number, thread_id, destination }, now) {
-      endWithdrawn.run(number)
-      noteChange(batch, 'delivery', number)
-      promoteNext(batch, { thread: thread_id, destination }, now)
-    },
+
+  return function* (batch: Batch, plannedDelivery: PlannedDelivery, cause: DeliveryCause): Operation<void> {
+    const state: NewState = (yield* isBlocked(plannedDelivery, cause))
+      ? 'dead'
+      : plannedDelivery.isPulled
+        ? 'sent'
+        : 'queued'
+    addToTotal(batch, `deliveries.${state}`)
+    const slot = state === 'queued' && cause.answerInMemory && inProcessDeliveries.reserveSlot(batch, plannedDelivery)
+    if (slot) insertLeased(batch, { plannedDelivery, cause, slot })
+    else insertUnleased(batch, formatDeliveryValues(plannedDelivery, cause), state)
   }
 }
 

@@ -1,5 +1,4 @@
 // Finds deliveries that are due.
-import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import type { Sql } from '../../sql/sql.ts'
 
 /** The row of a delivery that is due. */
@@ -25,6 +24,6 @@ export function prepareDueDeliveries(db: Sql, rankCondition: string) {
   return db.prepare<DueDelivery>(
     `SELECT number, message, thread_id, response_seq, destination, host, target, lease_token, attempt, queued_at, tried_at, broadcast, withdrawn_at
      FROM deliveries WHERE ${rankCondition} AND due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?))
-     ORDER BY due_at LIMIT +? ${rowLocksOf(db).skipLocked}`,
+     ORDER BY due_at LIMIT +? ${db.rowLocks.skipLocked}`,
   )
 }

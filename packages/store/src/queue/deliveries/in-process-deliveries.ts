@@ -22,7 +22,7 @@ export interface InProcessDeliveries
 export function createInProcessDeliveries(db: Sql, { isSoleWriter }: WriterExclusivity): InProcessDeliveries {
   const { setConsumer, ...slots } = createInProcessQueue<Delivery, DeliveryTicket, DeliveryConsumer>({ isSoleWriter })
   return {
-    ...((isSoleWriter || db.prepareCheck) && { setDeliveryConsumer: setConsumer }),
+    ...((isSoleWriter || db.hasEndChecks) && { setDeliveryConsumer: setConsumer }),
     ...slots,
     inDoubt: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'response_seq' }),
   }

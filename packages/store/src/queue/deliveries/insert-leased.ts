@@ -1,7 +1,6 @@
 // Inserts a delivery with its lease.
 import type { Delivery, PlannedDelivery } from '@postern/pipeline'
 import { readResponse } from '../../messages/responses.ts'
-import { prepareReturning } from '../../sql/engine-defaults.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
@@ -20,14 +19,14 @@ interface LeasedDelivery {
  * waits for them.
  */
 export function createLeasedInsert(db: Sql, { inDoubt }: Pick<InProcessDeliveries, 'inDoubt'>) {
-  const insert = prepareReturning<{ number: number; lease_owner: string | null }>(
-    db,
-    `INSERT INTO deliveries (${deliveryColumns}, state, due_at, lease_owner, lease_token, attempt)
+  const insert = db.prepareReturning<{
+    number: number
+    lease_owner: string | null
+  }>(`INSERT INTO deliveries (${deliveryColumns}, state, due_at, lease_owner, lease_token, attempt)
      SELECT CAST(?1 AS INTEGER), CAST(?2 AS INTEGER), CAST(?3 AS INTEGER), ?4, ?5, CAST(?6 AS INTEGER), ?7, ?8, CAST(?9 AS INTEGER), 'queued',
        CASE WHEN goes = 1 THEN CAST(?10 AS INTEGER) END, CASE WHEN goes = 1 THEN ?11 END, goes, goes
      FROM (SELECT CASE WHEN EXISTS (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL)
-       THEN 0 ELSE 1 END AS goes) AS v RETURNING number, lease_owner`,
-  )
+       THEN 0 ELSE 1 END AS goes) AS v RETURNING number, lease_owner`)
   return (batch: Batch, { plannedDelivery, cause, slot }: LeasedDelivery): void => {
     const { holder, leaseMs } = slot.consumer
     const readRow = insert(...formatDeliveryValues(plannedDelivery, cause), cause.now + leaseMs, holder)

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { discardLog } from '../../../test/open-test-store.ts'
 import { assembleStore } from '../../assemble.ts'
 import { noBlobFiles } from '../../files/blob-files.ts'
+import { createSqliteSql } from '../../sql/sqlite-sql.ts'
 import { openDatabase } from '../../sqlite/open-database.ts'
 import { createSqliteTransactions } from '../../sqlite/write/transactions.ts'
 import { createWriter } from '../../sqlite/write/writer.ts'
@@ -19,7 +20,7 @@ function openStore() {
     transactions.commit()
   }
   const store = assembleStore({
-    db,
+    db: createSqliteSql(db),
     channels: sketchedChannels,
     handledSecret: 'secret',
     openWriter: hooks => createWriter(db, hooks, { ...transactions, commit }),

@@ -1,10 +1,9 @@
 // Leases due deliveries to workers.
 import type { Delivery, WorkStore } from '@postern/pipeline'
-import { deliveryConflict, destinationConflict } from '../../batching/conflict-keys.ts'
 import type { ReadMessage } from '../../messages/read-message.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
-import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
+import { deliveryConflict, destinationConflict } from '../../transaction/conflict-keys.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import type { InDoubtPoll } from '../in-doubt-leases.ts'
 import { createInDoubtLeases } from '../in-doubt-leases.ts'
@@ -47,15 +46,15 @@ export function createDeliveryLeases(
   const { inProcessDeliveries } = tables
   const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0], answersPoll?: InDoubtPoll) =>
     inDoubtByRank[request.rank].track(poll =>
-      writeLast(batch => {
+      writeLast(function* (batch) {
         const { rank, holder, leaseMs } = request
-        const { limit, shares } = inProcessDeliveries.limitRequest(batch, request)
+        const { limit, shares } = inProcessDeliveries.limitRequest(request)
         const at = now()
-        poll.makeWorkDue(batch, at)
-        answersPoll?.makeWorkDue(batch, at)
+        yield* poll.makeWorkDue(at)
+        if (answersPoll) yield* answersPoll.makeWorkDue(at)
         if (limit <= 0) return { work: [], lapsedDeliveries: [] }
         const lapsedDeliveries: DueDelivery[] = []
-        const { rows, readyCount, heldByOthers } = leaseByShares(
+        const { rows, readyCount, heldByOthers } = yield* leaseByShares(
           { limit, shares },
           {
             find: (fullHosts, rowLimit) => findDue[rank].all(at, formatJson(fullHosts), rowLimit),
@@ -67,7 +66,7 @@ export function createDeliveryLeases(
             isBusy: row => row.withdrawn_at !== null && lapsedDeliveries.push(row) > 0,
           },
         )
-        const work = readDeliveries(rows, { ...tables, db, readBroadcast })
+        const work = yield* readDeliveries(rows, { ...tables, readBroadcast })
         inProcessDeliveries.endPoll(batch, request, { work, readyCount, heldByOthers })
         return { work, lapsedDeliveries }
       }),
@@ -93,7 +92,7 @@ function createRenewal({ db, writeLightly, now }: StoreContext): RenewDelivery {
   )
   return async ({ id, token }, leaseMs) =>
     refuseLostLease(
-      await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes, {
+      await writeLightly(() => renew.change(now() + leaseMs, Number(id), token), {
         conflictKeys: () => [deliveryConflict({ id })],
       }),
       `delivery ${id}`,
@@ -109,13 +108,13 @@ function createLapsedEnding(
   { deliveries }: Pick<DeliveryLeaseDeps, 'deliveries'>,
 ): (lapsed: readonly DueDelivery[]) => Promise<void> {
   const findLapsed = db.prepare(
-    `SELECT 1 FROM deliveries WHERE number = ? AND withdrawn_at IS NOT NULL AND ended_at IS NULL AND due_at <= ? ${rowLocksOf(db).wait}`,
+    `SELECT 1 FROM deliveries WHERE number = ? AND withdrawn_at IS NOT NULL AND ended_at IS NULL AND due_at <= ? ${db.rowLocks.wait}`,
   )
   return lapsed =>
     write(
-      batch => {
+      function* (batch) {
         for (const delivery of lapsed)
-          if (findLapsed.get(delivery.number, now())) deliveries.endGivenUp(batch, delivery, now())
+          if (yield* findLapsed.get(delivery.number, now())) yield* deliveries.endGivenUp(batch, delivery, now())
       },
       {
         conflictKeys: () =>

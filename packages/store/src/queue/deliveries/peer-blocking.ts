@@ -1,8 +1,8 @@
 // Ends the deliveries to a peer, and the turns of its messages.
 import type { ChannelName } from '@postern/message'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
-import { runParts } from '../../transaction/batch.ts'
 import type { TurnTable } from '../turns/turn-table.ts'
 import type { DeliveryTable, EndCause, OpenDelivery } from './delivery-table.ts'
 
@@ -14,9 +14,9 @@ interface PeerBlocking {
     peerFilter: { via: ChannelName; peer: string; agent?: string | undefined; isRemoved?: boolean },
     cause: EndCause,
     now: number,
-  ): void
+  ): Operation<void>
   /** Cancels the open turns of an author's messages to an agent. */
-  cancelTurns(batch: Batch, filter: { via: ChannelName; peer: string; agent: string }, now: number): void
+  cancelTurns(batch: Batch, filter: { via: ChannelName; peer: string; agent: string }, now: number): Operation<void>
 }
 
 export interface PeerBlockingDeps {
@@ -34,15 +34,14 @@ export function createPeerBlocking(db: Sql, { turns, deliveries }: PeerBlockingD
      WHERE m.principal = ?1 AND m.forgotten_at IS NULL AND m.channel IN (?2) AND m.agent = ?3 AND t.ended_at IS NULL`,
   )
   return {
-    stopDeliveries(batch, { via, peer, agent, isRemoved = false }, cause, now) {
+    *stopDeliveries(batch, { via, peer, agent, isRemoved = false }, cause, now) {
       const endDelivery = isRemoved ? deliveries.end : deliveries.giveUp
-      const openDeliveries = listDeliveries.all(peer, via, agent ?? null)
-      runParts(batch, openDeliveries, (part, openDelivery) => endDelivery(part, openDelivery, cause, now))
+      const openDeliveries = yield* listDeliveries.all(peer, via, agent ?? null)
+      for (const openDelivery of openDeliveries) yield* endDelivery(batch, openDelivery, cause, now)
     },
-    cancelTurns(batch, { via, peer, agent }, now) {
-      runParts(batch, listTurns.all(peer, via, agent), (part, { message }) =>
-        turns.cancelMessageTurn(part, message, now),
-      )
+    *cancelTurns(batch, { via, peer, agent }, now) {
+      for (const { message } of yield* listTurns.all(peer, via, agent))
+        yield* turns.cancelMessageTurn(batch, message, now)
     },
   }
 }

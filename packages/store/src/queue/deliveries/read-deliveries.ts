@@ -3,50 +3,49 @@ import type { Json } from '@postern/message'
 import type { Delivery } from '@postern/pipeline'
 import type { ReadMessage, StoredMessage } from '../../messages/read-message.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
-import { readBatch } from '../../sql/engine-defaults.ts'
 import { parseJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
+import { runTogether } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { DueDelivery } from './due-deliveries.ts'
 
-type ReadBroadcast = (id: number) => Json
+type ReadBroadcast = (id: number) => Operation<Json>
 
 export function createBroadcastReader(db: Sql): ReadBroadcast {
   const find = db.prepare<{ target: string }>('SELECT target FROM broadcasts WHERE id = ?')
-  return id => parseJson(find.get(id)?.target ?? 'null')
+  return function* (id) {
+    return parseJson((yield* find.get(id))?.target ?? 'null')
+  }
 }
 
 interface DeliveryReaders {
   readonly readMessage: ReadMessage
   readonly responses: Pick<ResponseTable, 'read'>
-  readonly db: Sql
   readonly readBroadcast: ReadBroadcast
 }
 
 /** Reads the deliveries of due rows. An answer to many destinations is read only once. */
-export function readDeliveries(
+export function* readDeliveries(
   dueDeliveries: readonly DueDelivery[],
-  { db, readMessage, responses, readBroadcast }: DeliveryReaders,
-): readonly Delivery[] {
-  const readDistinct = <T>(
+  { readMessage, responses, readBroadcast }: DeliveryReaders,
+): Operation<readonly Delivery[]> {
+  function* readDistinct<T>(
     numbers: readonly (number | null)[],
-    read: (number: number) => T,
-  ): ReadonlyMap<number, T> => {
+    read: (number: number) => Operation<T>,
+  ): Operation<ReadonlyMap<number, T>> {
     const distinctNumbers = [...new Set(numbers)].filter(number => number !== null)
-    const values = readBatch(
-      db,
-      distinctNumbers.map(number => () => read(number)),
-    )
+    const values = yield* runTogether(distinctNumbers.map(number => () => read(number)))
     return new Map(distinctNumbers.map((number, index) => [number, values[index] as T]))
   }
-  const messages = readDistinct(
+  const messages = yield* readDistinct(
     dueDeliveries.map(({ message }) => message),
     readMessage,
   )
-  const responsesBySeq = readDistinct(
+  const responsesBySeq = yield* readDistinct(
     dueDeliveries.map(({ response_seq }) => response_seq),
     responses.read,
   )
-  const broadcasts = readDistinct(
+  const broadcasts = yield* readDistinct(
     dueDeliveries.map(({ broadcast }) => broadcast),
     readBroadcast,
   )

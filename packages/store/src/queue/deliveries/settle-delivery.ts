@@ -1,11 +1,11 @@
 // Stores the result of a delivery attempt.
 import type { DeliveryReason } from '@postern/message'
 import type { Delivery, DeliveryRecord, Settlement, WorkStore } from '@postern/pipeline'
-import { deliveryConflict, destinationConflict } from '../../batching/conflict-keys.ts'
-import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
+import { deliveryConflict, destinationConflict } from '../../transaction/conflict-keys.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import { moveTotal } from '../../transaction/totals.ts'
@@ -44,7 +44,7 @@ export function createSettle(
   const findLeased = db.prepare<LeasedDelivery>(
     `SELECT state, thread_id, destination, withdrawn_at, EXISTS (SELECT 1 FROM deliveries o WHERE o.thread_id = d.thread_id
        AND o.destination = d.destination AND o.ended_at IS NULL AND o.due_at IS NULL) AS is_awaited
-     FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL ${rowLocksOf(db).wait}`,
+     FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL ${db.rowLocks.wait}`,
   )
   const recordOutcome = createRecorder(db)
   const recordAttempt = createAttemptRecorder(db)
@@ -53,13 +53,13 @@ export function createSettle(
     'UPDATE deliveries SET tried_at = ? WHERE thread_id = ? AND destination = ? AND ended_at IS NULL AND tried_at IS NULL',
   )
 
-  function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
-    const leasedDelivery = findLeased.get(Number(delivery.id), delivery.token)
+  function* settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): Operation<number> {
+    const leasedDelivery = yield* findLeased.get(Number(delivery.id), delivery.token)
     if (!leasedDelivery) return 0
     const at = now()
     if (leasedDelivery.withdrawn_at !== null) {
       recordAttempt(delivery, settlement)
-      deliveries.endGivenUp(batch, { ...leasedDelivery, number: Number(delivery.id) }, at)
+      yield* deliveries.endGivenUp(batch, { ...leasedDelivery, number: Number(delivery.id) }, at)
       return 0
     }
     recordOutcome(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
@@ -67,7 +67,11 @@ export function createSettle(
     moveTotal(batch, `deliveries.${leasedDelivery.state}`, `deliveries.${settlement.state}`)
     noteChange(batch, 'delivery', Number(delivery.id))
     if (leasedDelivery.is_awaited)
-      deliveries.promoteNext(batch, { thread: leasedDelivery.thread_id, destination: leasedDelivery.destination }, at)
+      yield* deliveries.promoteNext(
+        batch,
+        { thread: leasedDelivery.thread_id, destination: leasedDelivery.destination },
+        at,
+      )
     // Workers are also notified of a later time, because a worker that waits for the next due time must poll again.
     if (settlement.state === 'later') {
       beginWaiting.run(at, leasedDelivery.thread_id, leasedDelivery.destination)

@@ -14,5 +14,5 @@ export function createBroadcastStarter(db: Sql) {
   return (
     { relation, target }: NonNullable<DeliveryPlan['broadcasts']>[number],
     { message, response, thread, agent, channel, now }: DeliveryCause,
-  ) => insert.run(message, response ?? null, thread, agent, channel, relation, formatJson(target), now)
+  ) => void insert.run(message, response ?? null, thread, agent, channel, relation, formatJson(target), now)
 }

@@ -1,5 +1,6 @@
 // Adds the turn of a message to the queue.
 import type { SpeakerQueueMode } from '../../messages/message-draft.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
@@ -24,14 +25,14 @@ export interface QueuedTurn extends NewTurn {
 
 /** Adds turns to the queue. */
 export interface TurnQueue {
-  enqueue(batch: Batch, turn: QueuedTurn): void
+  enqueue(batch: Batch, turn: QueuedTurn): Operation<void>
   /** Inserts an answered turn for a synthetic message. */
   addAnswered(batch: Batch, turn: NewTurn): void
 }
 
 interface TurnQueueDeps {
   readonly interrupt: InterruptTurns
-  readonly promoteNext: (batch: Batch, thread: number, now: number) => void
+  readonly promoteNext: (batch: Batch, thread: number, now: number) => Operation<void>
 }
 
 export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDeps): TurnQueue {
@@ -49,15 +50,18 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
        (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL AND lease_owner IS NOT NULL)`,
   )
   /** Makes the newer turn due after an interruption, and sets its task back to `submitted`. */
-  function promoteNewer(batch: Batch, { thread, task, now }: Pick<NewTurn, 'thread' | 'task' | 'now'>): void {
-    promoteNext(batch, thread, now)
+  function* promoteNewer(
+    batch: Batch,
+    { thread, task, now }: Pick<NewTurn, 'thread' | 'task' | 'now'>,
+  ): Operation<void> {
+    yield* promoteNext(batch, thread, now)
     if (task !== undefined) resetTask.run(task)
   }
   const insertAnswered = db.prepare(
     "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
   )
   return {
-    enqueue(batch, { message, agent, thread, task, now, queuePosition, authorshipDigest, lease }) {
+    *enqueue(batch, { message, agent, thread, task, now, queuePosition, authorshipDigest, lease }) {
       if (lease) {
         insertLeased.run(message, thread, task ?? null, agent, authorshipDigest ?? null, lease.expiresAt, lease.holder)
         addToTotal(batch, 'messages.working')
@@ -66,7 +70,7 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
       }
       const interruption =
         queuePosition?.mode === 'interrupt'
-          ? interrupt(batch, { thread, task, speaker: queuePosition.speaker }, now)
+          ? yield* interrupt(batch, { thread, task, speaker: queuePosition.speaker }, now)
           : undefined
       const readyAt = queuePosition?.windowMs ? now + queuePosition.windowMs : null
       const columns = [
@@ -79,7 +83,7 @@ export function createTurnQueue(db: Sql, { interrupt, promoteNext }: TurnQueueDe
       insert.run(message, thread, task ?? null, now, agent, ...columns)
       addToTotal(batch, 'messages.received')
       batch.readyWork.add('turns')
-      if (interruption) promoteNewer(batch, { thread, task, now })
+      if (interruption) yield* promoteNewer(batch, { thread, task, now })
     },
     addAnswered(batch, { message, agent, thread, now }) {
       insertAnswered.run(message, thread, agent, now)
@@ -100,4 +104,4 @@ export type InterruptTurns = (
   batch: Batch,
   scope: SpeakerScope,
   now: number,
-) => { readonly abortCount: number } | undefined
+) => Operation<{ readonly abortCount: number } | undefined>

@@ -17,6 +17,14 @@ import { createShareCheck, toShareLimits } from './leased-turns.ts'
 
 export type TurnSlot = Slot<Turn, TurnConsumer>
 
+/** The turn of a message that was inserted with its lease. */
+interface InsertedTurn {
+  readonly draft: MessageDraft
+  readonly insertedMessage: InsertedMessage
+  /** The end of the lease as it was inserted, ms. */
+  readonly expiresAt: number
+}
+
 export interface InProcessTurns
   extends Pick<WorkStore, 'setTurnConsumer'>,
     Pick<InProcessQueue<Turn, TurnTicket, TurnConsumer>, 'limitRequest'> {
@@ -29,11 +37,7 @@ export interface InProcessTurns
   /** Reserves a slot for the turn of a message, if the turn can be inserted with its lease. `thread` is undefined if the message begins a thread. */
   reserveSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): TurnSlot | undefined
   /** Begins a turn that was inserted with its lease. It begins within its transaction if the agent allows this, or else when the transaction is durable. */
-  begin(
-    batch: Batch,
-    slot: TurnSlot,
-    first: { readonly draft: MessageDraft; readonly insertedMessage: InsertedMessage },
-  ): void
+  begin(batch: Batch, slot: TurnSlot, first: InsertedTurn): void
   /** Reserves slots for the leased turns, ends the poll and returns the turns. */
   endPoll(batch: Batch, request: PollRequest<TurnConsumer>, leased: LeasedWork<Turn>): readonly Turn[]
 }
@@ -58,7 +62,7 @@ export function createInProcessTurns({
 
   return {
     // Other gateways may lease turns, too, so this needs a check that counts their turns.
-    ...((isSoleWriter || db.prepareCheck) && { setTurnConsumer: setConsumer }),
+    ...((isSoleWriter || db.hasEndChecks) && { setTurnConsumer: setConsumer }),
     inDoubt,
     continuedTurns,
     limitRequest,
@@ -69,13 +73,13 @@ export function createInProcessTurns({
       if (thread !== undefined || !isUnqueued(draft)) return undefined
       return reserveSlot(batch, { agent: draft.intake.agent })
     },
-    begin(batch, { consumer, begin }, { draft, insertedMessage }) {
+    begin(batch, { consumer, begin }, { draft, insertedMessage, expiresAt }) {
       const turn = toFirstTurn(toStoredFirstMessage(draft, insertedMessage))
       if (mayContinue(batch, draft, consumer)) continuedTurns.add(batch, turn, begin)
       else batch.begins.push(() => begin(turn))
       if (isSoleWriter) return
       checkShare(batch, consumer, turn.agent)
-      const lease = toLease(turn, { holder: consumer.holder, expiresAt: now() + consumer.leaseMs })
+      const lease = toLease(turn, { holder: consumer.holder, expiresAt })
       batch.ifUnsure.push(() => inDoubt.add(lease))
     },
     endPoll(batch, request, leased) {

@@ -1,12 +1,13 @@
 // Leases due turns to workers.
 import type { Turn, WorkStore } from '@postern/pipeline'
-import { threadConflict } from '../../batching/conflict-keys.ts'
 import type { FirstMessages } from '../../messages/first-messages.ts'
 import type { ReadMessage } from '../../messages/read-message.ts'
-import { readBatch, rowLocksOf } from '../../sql/engine-defaults.ts'
 import { formatJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
+import { runTogether } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
+import { threadConflict } from '../../transaction/conflict-keys.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import { moveTotal, moveTotals } from '../../transaction/totals.ts'
@@ -51,22 +52,22 @@ export function createTurnLeases(
   return {
     leaseTurns: request =>
       inDoubt.track(poll =>
-        writeLast(batch => {
+        writeLast(function* (batch) {
           const { holder, leaseMs } = request
-          const { limit, shares } = tables.inProcessTurns.limitRequest(batch, request)
-          poll.makeWorkDue(batch, now())
+          const { limit, shares } = tables.inProcessTurns.limitRequest(request)
+          yield* poll.makeWorkDue(now())
           if (limit <= 0) return []
           const expiresAt = now() + leaseMs
           const claimedTurns: ClaimedTurn[] = []
-          const { heldByOthers, readyCount } = leaseByShares(
+          const { heldByOthers, readyCount } = yield* leaseByShares(
             { limit, shares },
             {
               find: listDue,
               findFirst:
                 shares &&
-                (fullAgents => readBatch(db, [() => listDue(fullAgents, limit), () => countLeased(holder, now())])),
-              claim(row) {
-                const claimedTurn = claimTurn(batch, row, { holder, expiresAt, now: now() })
+                (fullAgents => runTogether([() => listDue(fullAgents, limit), () => countLeased(holder, now())])),
+              *claim(row) {
+                const claimedTurn = yield* claimTurn(batch, row, { holder, expiresAt, now: now() })
                 claimedTurns.push(claimedTurn)
                 poll.recordLease(toClaimedLease(claimedTurn, { holder, expiresAt }))
               },
@@ -75,7 +76,7 @@ export function createTurnLeases(
             },
           )
           const readers = claimedTurns.map(claimedTurn => () => readClaimedTurn(tables, batch, claimedTurn))
-          const work = readBatch(db, readers)
+          const work = yield* runTogether(readers)
           return tables.inProcessTurns.endPoll(batch, request, { work, readyCount, heldByOthers })
         }),
       ),
@@ -84,7 +85,7 @@ export function createTurnLeases(
     release: createRelease(context),
     async renewTurn({ message, token, thread }, leaseMs) {
       const conflictKeys = () => [threadConflict(thread)]
-      const changes = await writeLightly(() => renew.run(now() + leaseMs, message, token).changes, { conflictKeys })
+      const changes = await writeLightly(() => renew.change(now() + leaseMs, message, token), { conflictKeys })
       refuseLostLease(changes, `turn ${message}`)
     },
   }
@@ -113,18 +114,18 @@ function createIsolationRecorder({ db, write }: StoreContext): WorkStore['noteAl
     'UPDATE turns SET crash_count = crash_count + 1 WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   return async ({ message, token, thread }) => {
-    const changes = await write(() => noteAlone.run(message, token).changes, {
+    const changes = await write(() => noteAlone.change(message, token), {
       conflictKeys: () => [threadConflict(thread)],
     })
     refuseLostLease(changes, `turn ${message}`)
   }
 }
 
-type ListDue = (fullAgents: readonly string[], limit: number) => readonly DueTurn[]
+type ListDue = (fullAgents: readonly string[], limit: number) => Operation<readonly DueTurn[]>
 
 /** Prepares the query for due turns. `fullAgents` have used up their share. */
 function createDueTurnList(db: Sql, now: () => number): ListDue {
-  const { skipLocked, isFree } = rowLocksOf(db)
+  const { skipLocked, isFree } = db.rowLocks
   const findDue = db.prepare<DueTurn>(
     `SELECT ${leasableColumns}, CASE WHEN mode IS NULL OR ${isFree('thread_id')} THEN 1 ELSE 0 END AS is_free FROM (
        SELECT ${leasableColumns} FROM turns WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?))
@@ -141,9 +142,9 @@ function isUnchanged({ lease_token, revision, mode }: LeasableTurn): boolean {
   return lease_token === 0 && revision === 0 && mode !== 'merge'
 }
 
-function readClaimedTurn(tables: TurnLeaseDeps, batch: Batch, { due, merged }: ClaimedTurn): Turn {
+function* readClaimedTurn(tables: TurnLeaseDeps, batch: Batch, { due, merged }: ClaimedTurn): Operation<Turn> {
   const firstMessage = isUnchanged(due) ? tables.firstMessages.find(batch, due.message) : undefined
-  return toTurn(tables, due, { merged, firstMessage })
+  return yield* toTurn(tables, due, { merged, firstMessage })
 }
 
 interface ClaimedTurn {
@@ -167,15 +168,15 @@ function createTurnClaim(db: Sql, { tasks }: Pick<TurnLeaseDeps, 'tasks'>) {
   const claimMerged = db.prepare(
     "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
   )
-  return (batch: Batch, row: DueTurn, { holder, expiresAt, now }: Claim): ClaimedTurn => {
-    const due = mergeFollowers(batch, row)
+  return function* (batch: Batch, row: DueTurn, { holder, expiresAt, now }: Claim): Operation<ClaimedTurn> {
+    const due = yield* mergeFollowers(batch, row)
     const { message } = due
     claim.run(expiresAt, holder, message)
     moveTotal(batch, `messages.${due.state}`, 'messages.working')
     noteChange(batch, 'turn', message)
-    const merged = due.mode === 'merge' ? listMerged(message) : []
+    const merged = due.mode === 'merge' ? yield* listMerged(message) : []
     if (merged.length > 0)
-      moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
+      moveTotals(batch, yield* claimMerged.change(message), ['messages.received', 'messages.working'])
     for (const task of new Set([due, ...merged].map(({ task_id }) => task_id)))
       if (task !== null) tasks.setWorking(task, now)
     return { due, merged: merged.map(mergedTurn => mergedTurn.message) }
@@ -197,8 +198,8 @@ function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
   return async ({ message, token, thread }, { dueAt, error, isUncounted: uncounted, attempt }) => {
     const attemptLine = formatAttempt(attempt)
     const firstAttemptAt = uncounted ? null : now()
-    const releaseTurn = (batch: Batch) => {
-      const { changes } = releaseLease.run(
+    function* releaseTurn(batch: Batch) {
+      const changes = yield* releaseLease.change(
         dueAt,
         uncounted ? 1 : 0,
         error ?? null,
@@ -209,7 +210,7 @@ function createRelease({ db, write, now }: StoreContext): WorkStore['release'] {
       )
       if (changes > 0) {
         if (firstAttemptAt !== null) beginWaiting.run(firstAttemptAt, thread)
-        const mergedCount = releaseMerged.run(message).changes
+        const mergedCount = yield* releaseMerged.change(message)
         moveTotals(batch, 1 + mergedCount, ['messages.working', 'messages.received'])
         noteChange(batch, 'turn', message)
       }

@@ -1,6 +1,6 @@
 // Counts the leased turns of each agent, and checks their limit.
 import type { LeaseRequest, TurnConsumer } from '@postern/pipeline'
-import { prepareCheck } from '../../sql/engine-defaults.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
@@ -16,12 +16,12 @@ interface LeasedTurns {
   readonly byRequester: ReadonlyMap<string, number>
 }
 
-export function createLeasedTurnCounter(db: Sql): (holder: string, now: number) => LeasedTurns {
+export function createLeasedTurnCounter(db: Sql): (holder: string, now: number) => Operation<LeasedTurns> {
   const count = db.prepare<{ agent: string; is_own: 0 | 1; turns: number }>(
     `SELECT agent, CASE WHEN lease_owner = ?2 THEN 1 ELSE 0 END AS is_own, count(*) AS turns ${leasedTurnsSql} GROUP BY agent, is_own`,
   )
-  return (holder, now) => {
-    const rows = count.all(now, holder)
+  return function* (holder, now) {
+    const rows = yield* count.all(now, holder)
     const countByAgent = (isOwn: 0 | 1) =>
       new Map(rows.filter(row => row.is_own === isOwn).map(({ agent, turns }) => [agent, turns]))
     return { byOthers: countByAgent(0), byRequester: countByAgent(1) }
@@ -38,7 +38,7 @@ type ShareCheck = (batch: Batch, limits: ShareLimits, agent: string) => void
  * the lock of the agent. A count in memory might miss another transaction of this process.
  */
 export function createShareCheck({ db, now }: Pick<StoreContext, 'db' | 'now'>): ShareCheck {
-  const check = prepareCheck(db, `SELECT count(*) <= ?2 AS is_so ${leasedTurnsSql} AND agent = ?3`)
+  const check = db.prepareCheck(`SELECT count(*) <= ?2 AS is_so ${leasedTurnsSql} AND agent = ?3`)
   return (batch, limits, agent) => {
     const maxTurns = limits.maxConcurrent(agent)
     if (!batch.hasCompany || !Number.isFinite(maxTurns)) return

@@ -1,6 +1,7 @@
 // Merges turns of a speaker, so that one answer covers them.
 import type { MessageState } from '@postern/pipeline'
 import { mergeBounds } from '@postern/pipeline'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { moveTotal } from '../../transaction/totals.ts'
@@ -43,9 +44,9 @@ interface TurnMerging {
    * Merges a due turn that was never leased with the turns of the same speaker directly after it, within `mergeBounds`. Returns the last of these turns,
    * which represents all of them.
    */
-  mergeFollowers(batch: Batch, due: LeasableTurn): LeasableTurn
+  mergeFollowers(batch: Batch, due: LeasableTurn): Operation<LeasableTurn>
   /** Lists the turns that are merged into a turn, the oldest first. */
-  listMerged(message: number): readonly MergedTurn[]
+  listMerged(message: number): Operation<readonly MergedTurn[]>
 }
 
 export function createTurnMerging(db: Sql): TurnMerging {
@@ -59,9 +60,9 @@ export function createTurnMerging(db: Sql): TurnMerging {
     'SELECT message, task_id FROM turns WHERE merged_into = ? AND ended_at IS NULL ORDER BY message',
   )
   return {
-    mergeFollowers(batch, due) {
+    *mergeFollowers(batch, due) {
       if (due.mode !== 'merge' || due.lease_token > 0) return due
-      const mergeable = selectMergeable(listFollowers.all(due.thread_id, due.message))
+      const mergeable = selectMergeable(yield* listFollowers.all(due.thread_id, due.message))
       const lastTurn = mergeable.at(-1)
       if (!lastTurn || lastTurn.message === due.message) return due
       for (const { message, state } of mergeable.slice(0, -1)) {

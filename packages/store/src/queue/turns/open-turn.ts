@@ -1,6 +1,7 @@
 // Describes a turn that has not ended.
 import type { TurnAborted } from '@postern/message'
 import type { MessageState } from '@postern/pipeline'
+import type { Operation } from '../../sql/operation.ts'
 import type { Batch } from '../../transaction/batch.ts'
 
 /** The reasons to end a turn without an answer. `removed` also deletes its rows and its partial answers. */
@@ -17,4 +18,4 @@ export interface OpenTurn {
 export const openTurnColumns = 'message, thread_id, state, merged_into'
 
 /** Ends an open turn, even if a worker has leased it. The caller must then make the next turn of the thread ready. */
-export type CancelTurn = (batch: Batch, turn: OpenTurn, now: number, reason?: CancelReason) => void
+export type CancelTurn = (batch: Batch, turn: OpenTurn, now: number, reason?: CancelReason) => Operation<void>

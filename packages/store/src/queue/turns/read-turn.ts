@@ -2,6 +2,8 @@
 import type { Turn } from '@postern/pipeline'
 import { mergeMessages } from '@postern/pipeline'
 import type { ReadMessage, StoredMessage } from '../../messages/read-message.ts'
+import type { Operation } from '../../sql/operation.ts'
+import { mapInOrder } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 
 interface TurnReaderDeps {
@@ -26,13 +28,14 @@ interface TurnMessages {
 }
 
 /** Builds the turn with the lease that is being stored. */
-export function toTurn(
+export function* toTurn(
   { readMessage }: TurnReaderDeps,
   due: UnleasedTurn,
   { merged, firstMessage }: TurnMessages,
-): Turn {
+): Operation<Turn> {
   const { message, lease_token: token, attempt, tried_at, crash_count: crashes, revision } = due
-  const { agent, via, content, thread, target, flags, correlationId, task } = firstMessage ?? readMessage(message)
+  const { agent, via, content, thread, target, flags, correlationId, task } =
+    firstMessage ?? (yield* readMessage(message))
   const lease = {
     message,
     token: token + 1,
@@ -52,7 +55,7 @@ export function toTurn(
     ...(firstMessage && { isFirst: true }),
   }
   if (merged.length === 0) return { ...turn, content, flags }
-  const earlierMessages = merged.map(readMessage)
+  const earlierMessages = yield* mapInOrder(merged, readMessage)
   return {
     ...turn,
     content: mergeMessages(
@@ -69,15 +72,15 @@ interface TurnRow extends UnleasedTurn {
 }
 
 /** Prepares a reader of turns that leases nothing. The reader returns undefined for a turn that was merged into a later turn. */
-export function createTurnReader(db: Sql, tables: TurnReaderDeps): (message: number) => Turn | undefined {
+export function createTurnReader(db: Sql, tables: TurnReaderDeps): (message: number) => Operation<Turn | undefined> {
   const find = db.prepare<TurnRow>(
     'SELECT message, lease_token, attempt, tried_at, crash_count, revision, merged_into FROM turns WHERE message = ?',
   )
   const listMerged = db.prepare<{ message: number }>('SELECT message FROM turns WHERE merged_into = ? ORDER BY message')
-  return number => {
-    const row = find.get(number)
+  return function* (number) {
+    const row = yield* find.get(number)
     if (!row || row.merged_into !== null) return undefined
-    const merged = listMerged.all(number).map(({ message }) => message)
-    return toTurn(tables, row, { merged })
+    const merged = (yield* listMerged.all(number)).map(({ message }) => message)
+    return yield* toTurn(tables, row, { merged })
   }
 }

@@ -1,11 +1,12 @@
 // Revokes the lease of a turn whose message was changed.
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import { moveTotals } from '../../transaction/totals.ts'
 
 /** Prepares the revocation of a lease. The message was changed, so the turn begins again from its start. */
-export function createLeaseRevocation(db: Sql): (batch: Batch, leader: number, now: number) => void {
+export function createLeaseRevocation(db: Sql): (batch: Batch, leader: number, now: number) => Operation<void> {
   const change = db.prepare<{ lease_owner: string | null }>(
     'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING lease_owner',
   )
@@ -16,10 +17,10 @@ export function createLeaseRevocation(db: Sql): (batch: Batch, leader: number, n
   const releaseMerged = db.prepare(
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
-  return (batch, leader, now) => {
-    if (!change.get(leader)?.lease_owner) return
+  return function* (batch, leader, now) {
+    if (!(yield* change.get(leader))?.lease_owner) return
     releaseLease.run(now, leader)
-    moveTotals(batch, 1 + releaseMerged.run(leader).changes, ['messages.working', 'messages.received'])
+    moveTotals(batch, 1 + (yield* releaseMerged.change(leader)), ['messages.working', 'messages.received'])
     noteChange(batch, 'turn', leader)
     batch.notices.push({ topic: `message:${leader}`, payload: { kind: 'edited' } })
     batch.readyWork.add('turns')

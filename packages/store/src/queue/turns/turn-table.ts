@@ -1,6 +1,7 @@
 // Stores turns, and keeps the order of turns in a thread.
 import type { TurnAborted } from '@postern/message'
 import type { MessageState } from '@postern/pipeline'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
@@ -17,25 +18,25 @@ import { createLeaseRevocation } from './revoke-lease.ts'
 /** The table of turns. In each thread the first open turn is ready, and the others wait for it. */
 export interface TurnTable extends TurnQueue {
   /** Makes the next turn of a thread ready. Call it when a turn has ended. */
-  promoteNext(batch: Batch, thread: number, now: number): void
+  promoteNext(batch: Batch, thread: number, now: number): Operation<void>
   /**
    * Ends the turn of a message if the turn is open, and makes the next turn of its thread ready. Messages that were merged with this message are still
    * answered.
    */
-  cancelMessageTurn(batch: Batch, message: number, now: number, reason?: CancelReason): void
+  cancelMessageTurn(batch: Batch, message: number, now: number, reason?: CancelReason): Operation<void>
   /** Interrupts the worker of an open turn whose message was edited, and makes the turn ready again at once. */
-  restart(batch: Batch, turn: OpenTurn, now: number): void
+  restart(batch: Batch, turn: OpenTurn, now: number): Operation<void>
   /** Assigns a waiting turn to another speaker. Turns that were merged with it get separate answers. */
   assignSpeaker(
     batch: Batch,
     turn: OpenTurn,
     assignment: { readonly speaker: string | null; readonly now: number },
-  ): void
+  ): Operation<void>
 }
 
 interface TurnTableDeps extends Pick<InterruptionDeps, 'cancelTaskUnlessOpen'> {
   /** Withdraws the partial answers of a message's turn. */
-  readonly withdrawInterim: (batch: Batch, message: number, now: number) => void
+  readonly withdrawInterim: (batch: Batch, message: number, now: number) => Operation<void>
 }
 
 interface TurnEnding {
@@ -66,11 +67,11 @@ export function createTurnTable(db: Sql, { cancelTaskUnlessOpen, withdrawInterim
   const revokeLease = createLeaseRevocation(db)
   const promoteNext = createPromotion(db)
 
-  const cancel: CancelTurn = (batch, { message, state }, now, reason = 'canceled') => {
+  const cancel: CancelTurn = function* (batch, { message, state }, now, reason = 'canceled') {
     const ending = turnEndings[reason]
-    for (const _ of unmerge.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
+    for (const _ of yield* unmerge.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
     endTurn.run(ending.state, ending.error, now, message)
-    if (reason !== 'removed') withdrawInterim(batch, message, now)
+    if (reason !== 'removed') yield* withdrawInterim(batch, message, now)
     moveTotal(batch, `messages.${state}`, `messages.${ending.state}`)
     noteChange(batch, 'turn', message)
     batch.notices.push({ topic: `message:${message}`, payload: { kind: ending.kind } })
@@ -82,20 +83,20 @@ export function createTurnTable(db: Sql, { cancelTaskUnlessOpen, withdrawInterim
   return {
     ...createTurnQueue(db, { interrupt, promoteNext }),
     promoteNext,
-    cancelMessageTurn(batch, message, now, reason) {
-      const turn = findOpenTurn.get(message)
+    *cancelMessageTurn(batch, message, now, reason) {
+      const turn = yield* findOpenTurn.get(message)
       if (!turn) return
-      cancel(batch, turn, now, reason)
-      if (turn.merged_into !== null) revokeLease(batch, turn.merged_into, now)
-      promoteNext(batch, turn.thread_id, now)
+      yield* cancel(batch, turn, now, reason)
+      if (turn.merged_into !== null) yield* revokeLease(batch, turn.merged_into, now)
+      yield* promoteNext(batch, turn.thread_id, now)
     },
     restart,
-    assignSpeaker(batch, { message, thread_id, merged_into }, { speaker, now }) {
+    *assignSpeaker(batch, { message, thread_id, merged_into }, { speaker, now }) {
       const leader = merged_into ?? message
       setSpeaker.run(speaker, message)
-      if (unmerge.all(leader).length === 0) return
+      if ((yield* unmerge.all(leader)).length === 0) return
       clearDue.run(leader)
-      promoteNext(batch, thread_id, now)
+      yield* promoteNext(batch, thread_id, now)
     },
   }
 }

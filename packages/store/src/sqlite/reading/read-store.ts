@@ -9,7 +9,8 @@ import { createBlobFiles } from '../../files/blob-files.ts'
 import { openHandledSecret } from '../../peers/handled-keys.ts'
 import { readSchemaVersion, refuseUnknownFile } from '../../schema/migrate.ts'
 import { describePendingMigrations, refusePendingMigrations } from '../../schema/pending-migrations.ts'
-import { sqlOf } from '../../sql/sql.ts'
+import { fileSqlOf } from '../../sql/file-sql.ts'
+import { createSqliteSql } from '../../sql/sqlite-sql.ts'
 import { createNotices } from '../../transaction/notice-hub.ts'
 import { refusingWriter } from '../../transaction/refusing-writer.ts'
 import { refuseMissingDatabase } from '../database-marker.ts'
@@ -43,8 +44,8 @@ export async function readSqliteStore({ path, now, log, channels, bytes }: ReadS
   }
   const file = guardDatabase(db, { onDamage: requireUnchanged, afterStatement: requireUnchanged })
   const store = assembleStore({
-    db: file,
-    handledSecret: openHandledSecret(sqlOf(file), false),
+    db: createSqliteSql(file),
+    handledSecret: openHandledSecret(fileSqlOf(file), false),
     openWriter: () => refusingWriter,
     files: createBlobFiles({ directory: `${path}.blobs`, isNeeded: () => true, log }),
     notices: createNotices(log),

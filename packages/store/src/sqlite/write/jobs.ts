@@ -1,10 +1,10 @@
 // Declares the writes that wait for a transaction, and groups them into transactions.
-import type { Batch } from '../../transaction/batch.ts'
+import type { Batch, WriteOperation } from '../../transaction/batch.ts'
 import { batchSize, maxOperations } from '../../transaction/bounds.ts'
 import type { WriteTerms } from '../../transaction/writer.ts'
 
 export interface WriteJob {
-  readonly operation: (batch: Batch) => unknown
+  readonly operation: WriteOperation<unknown>
   /** True if the job resolves only after its transaction is on the disk. */
   readonly isDurable: boolean
   /** True if the job must run after all other jobs of its transaction. */

@@ -1,5 +1,7 @@
 // Runs jobs in one transaction of SQLite.
-import type { FileDatabase } from '../../sql/sql.ts'
+import type { FileDatabase } from '../../sql/file-sql.ts'
+import { runNow } from '../../sql/operation.ts'
+import { createSqliteSql } from '../../sql/sqlite-sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { createBatch, noNewTurns } from '../../transaction/batch.ts'
 import { takeAnswers } from '../../transaction/continuations.ts'
@@ -25,7 +27,7 @@ export function createTransactionRunner(
   { begin, commit, rollback }: Transactions,
   { onCommitted, onUndone }: WriterHooks,
 ): JobTransaction {
-  const writeTotals = createTotalsWriter(db)
+  const writeTotals = createTotalsWriter(createSqliteSql(db))
 
   function undoIfFailed<T>(batch: Batch, step: () => T): T {
     try {
@@ -58,7 +60,7 @@ export function createTransactionRunner(
 
 function runInOrder(jobs: readonly WriteJob[], batch: Batch): readonly unknown[] {
   try {
-    return jobs.map(({ operation }) => operation(batch))
+    return jobs.map(({ operation }) => runNow(operation(batch)))
   } catch (error) {
     throw new OperationFailed('Cannot commit: an operation of the transaction failed', { cause: error })
   }
@@ -67,7 +69,7 @@ function runInOrder(jobs: readonly WriteJob[], batch: Batch): readonly unknown[]
 function storeAnswers(batch: Batch): void {
   if (batch.continuations.length === 0) return
   try {
-    for (const store of takeAnswers(batch)) store(batch)
+    for (const storeAnswer of takeAnswers(batch)) runNow(storeAnswer(batch))
   } catch (error) {
     throw new AnswerFailed('an answer cannot be stored', { cause: error })
   }

@@ -1,5 +1,5 @@
 // Begins, commits and undoes transactions of SQLite.
-import type { FileDatabase } from '../../sql/sql.ts'
+import type { FileDatabase } from '../../sql/file-sql.ts'
 
 /** The error of a transaction in which one operation failed. The other operations may succeed without it. */
 export class OperationFailed extends Error {}

@@ -1,8 +1,10 @@
 // Groups the writes of one process into transactions of SQLite.
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FileDatabase } from '../../sql/sql.ts'
+import type { FileDatabase } from '../../sql/file-sql.ts'
+import type { WriteOperation } from '../../transaction/batch.ts'
 import { continueTurns } from '../../transaction/continuations.ts'
-import type { Operation, Writer, WriterHooks } from '../../transaction/writer.ts'
+import type { Writer, WriterHooks } from '../../transaction/writer.ts'
+
 import type { CommittedTransaction, WriteJob, WriteJobOptions } from './jobs.ts'
 import { dequeueJobs, orderJobs, rejectJobs } from './jobs.ts'
 import { createLockWait, lockRetryMs } from './lock-wait.ts'
@@ -29,7 +31,7 @@ export function createWriter(
   const queue = createQueue(onEnd => createJobWriting(createTransactionRunner(db, transactions, hooks), settle, onEnd))
   let isClosed = false
 
-  function enqueue<T>(operation: Operation<T>, terms: WriteJobOptions): Promise<T> {
+  function enqueue<T>(operation: WriteOperation<T>, terms: WriteJobOptions): Promise<T> {
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))
       const callbacks = { resolve: resolve as WriteJob['resolve'], reject }

@@ -5,6 +5,8 @@ import type { EntryBody, LosslessDiff } from '@postern/transcript'
 import { normalizedCodec } from '@postern/transcript'
 import type { ReadMessage } from '../../messages/read-message.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
+import { loadMembers } from '../../sql/lazy-members.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 
 type OriginalMessage = NormalizedMessage | NormalizedResponse
@@ -12,7 +14,7 @@ type NonEmptyEntries = readonly [EntryBody, ...EntryBody[]]
 type ForeignMessage = Parameters<typeof normalizedCodec.diffOf>[1]
 
 /** Finds the difference between the entries of a message and the message itself, so that an export can restore the message. */
-export type FindDiff = (seq: number, entries: NonEmptyEntries) => LosslessDiff
+export type FindDiff = (seq: number, entries: NonEmptyEntries) => Operation<LosslessDiff>
 
 export interface DiffDeps {
   readonly readMessage: ReadMessage
@@ -27,14 +29,18 @@ export function createDiffFinder(
   const findVia = db.prepare<{ channel: string }>(
     'SELECT t.channel FROM messages e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
   )
-  const findOriginal = (seq: number): OriginalMessage | undefined =>
-    findMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response
+  function* findOriginal(seq: number): Operation<OriginalMessage | undefined> {
+    if (!(yield* findMessage.get(seq))) return (yield* responses.find(seq))?.response
+    const { content } = yield* readMessage(seq)
+    yield* loadMembers(content)
+    return content
+  }
 
-  return (seq, entries) => {
-    const original = findOriginal(seq)
+  return function* (seq, entries) {
+    const original = yield* findOriginal(seq)
     if (original) return describeDifference(original, entries)
     // A message of the background was not sent to this gateway, but its channel is known.
-    const via = entries[0].role === 'user' ? findVia.get(seq)?.channel : undefined
+    const via = entries[0].role === 'user' ? (yield* findVia.get(seq))?.channel : undefined
     if (via === undefined) return { of: entries.length }
     const channelMembers = {
       received_via: via,

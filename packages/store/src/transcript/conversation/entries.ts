@@ -6,6 +6,7 @@ import type { EntryBody, EntryDecision, LosslessDiff } from '@postern/transcript
 import { decisionOf, isChatVisible, nameEntries } from '@postern/transcript'
 import type { ChannelFacts } from '../../channels/channel-facts.ts'
 import { parseJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { EntryRow } from '../../threads/entries.ts'
 import { getRole } from '../../threads/entries.ts'
 import { entriesWithMessage, fromChatCondition, ownMessageCondition } from '../../threads/person-messages.ts'
@@ -42,14 +43,14 @@ export interface StoreEntries {
    * Reads the entries of a message, answer or note. Returns undefined if it was deleted. With `isExact`, the entries contain the difference to the
    * original, which may be large.
    */
-  read(seq: number, thread_id: string, isExact?: boolean): readonly EntryBody[] | undefined
+  read(seq: number, thread_id: string, isExact?: boolean): Operation<readonly EntryBody[] | undefined>
   /**
    * Lists the first entries of a conversation that a thread does not have yet, by position. If the binding has a `reader`, the list contains only the
    * messages of these principals and the answers to them.
    */
-  listNew(bound: BoundConversation, limit: number): readonly EntryPosition[]
+  listNew(bound: BoundConversation, limit: number): Operation<readonly EntryPosition[]>
   /** Finds the position from which open turns may still add entries. */
-  findOpenPosition(storeThread: number): number
+  findOpenPosition(storeThread: number): Operation<number>
 }
 
 /** Selects a message or answer. `asked_at` is the time of the message that an answer answers. */
@@ -90,27 +91,29 @@ export function createStoreEntries(
     `SELECT max(${positionSql}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${positionSql} < ?`,
   )
   return {
-    read(seq, thread_id, isExact = false) {
-      const noteEntries = notes.read(seq, thread_id)
+    *read(seq, thread_id, isExact = false) {
+      const noteEntries = yield* notes.read(seq, thread_id)
       if (noteEntries) return noteEntries
-      const row = findStored.get(seq)
-      const diffOf = (entryRun: EntryRun) => (isExact ? findDiff(seq, entryRun) : { of: entryRun.length })
-      return row && writeEntries(row, thread_id, { diffOf, chats: channels.chats })
+      const row = yield* findStored.get(seq)
+      function* diffOf(entryRun: EntryRun) {
+        return isExact ? yield* findDiff(seq, entryRun) : { of: entryRun.length }
+      }
+      return row && (yield* writeEntries(row, thread_id, { diffOf, chats: channels.chats }))
     },
-    listNew(bound, limit) {
+    *listNew(bound, limit) {
       const { thread, store_thread, position: firstPosition, reader } = bound
       const entryRun =
         reader === null
           ? mergeByPosition(
-              listNew.all(store_thread, firstPosition, thread, limit),
-              notes.listNew(store_thread, firstPosition, thread, limit),
+              yield* listNew.all(store_thread, firstPosition, thread, limit),
+              yield* notes.listNew(store_thread, firstPosition, thread, limit),
             )
-          : listOwnMessages.all(store_thread, firstPosition, thread, limit, reader)
-      return mergeByPosition(entryRun, listGatewayReplies(bound, limit)).slice(0, limit)
+          : yield* listOwnMessages.all(store_thread, firstPosition, thread, limit, reader)
+      return mergeByPosition(entryRun, yield* listGatewayReplies(bound, limit)).slice(0, limit)
     },
-    findOpenPosition(storeThread) {
-      const firstOpenTurn = findFirstOpenTurn.get(storeThread)?.message ?? Number.MAX_SAFE_INTEGER
-      return findPositionBefore.get(storeThread, firstOpenTurn)?.position ?? 0
+    *findOpenPosition(storeThread) {
+      const firstOpenTurn = (yield* findFirstOpenTurn.get(storeThread))?.message ?? Number.MAX_SAFE_INTEGER
+      return (yield* findPositionBefore.get(storeThread, firstOpenTurn))?.position ?? 0
     },
   }
 }
@@ -123,11 +126,11 @@ function findUsagePiece(pieces: readonly Piece[]): number {
   return Math.max(0, visibleIndex)
 }
 
-function writeEntries(
+function* writeEntries(
   row: StoredEntryRow,
   thread_id: string,
-  { diffOf, chats }: { diffOf(entries: EntryRun): LosslessDiff; readonly chats: readonly string[] },
-): readonly EntryBody[] {
+  { diffOf, chats }: { diffOf(entries: EntryRun): Operation<LosslessDiff>; readonly chats: readonly string[] },
+): Operation<readonly EntryBody[]> {
   const role = getRole(row.kind)
   const members = readChatOnlyMembers(row)
   const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = members
@@ -180,7 +183,7 @@ function writeEntries(
       const entry_id = `store-${row.seq}.t${index}`
       return { entry_id, ...callNames[index], ...sharedMembers, agent_key, ...piece, ext: { normalized: { of: 0 } } }
     }),
-    ...withDiff(entries, diffOf),
+    ...(yield* withDiff(entries, diffOf)),
   ]
 }
 
@@ -202,11 +205,11 @@ function findDecisionAuthor({ method, subject, approver }: EntryDecision, { auth
   return { address: approver, ...(subject !== undefined && { display_name: subject }) }
 }
 
-function withDiff(
+function* withDiff(
   [head, ...otherEntries]: readonly EntryBody[],
-  diffOf: (entries: EntryRun) => LosslessDiff,
-): readonly EntryBody[] {
-  return head ? [{ ...head, ext: { normalized: diffOf([head, ...otherEntries]) } }, ...otherEntries] : []
+  diffOf: (entries: EntryRun) => Operation<LosslessDiff>,
+): Operation<readonly EntryBody[]> {
+  return head ? [{ ...head, ext: { normalized: yield* diffOf([head, ...otherEntries]) } }, ...otherEntries] : []
 }
 
 /** Builds the pieces of an answer that failed after it had begun. The error follows them. */

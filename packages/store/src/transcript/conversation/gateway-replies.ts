@@ -1,10 +1,11 @@
 // Lists commands to the gateway and its replies for a transcript.
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { BoundConversation } from './bound-conversation.ts'
 import type { EntryPosition } from './entry-position.ts'
 
 /** Lists the first commands to the gateway and its replies that a thread does not have yet. Chats show them, but no agent sees them. */
-type ListGatewayReplies = (bound: BoundConversation, limit: number) => readonly EntryPosition[]
+type ListGatewayReplies = (bound: BoundConversation, limit: number) => Operation<readonly EntryPosition[]>
 
 export function createGatewayReplyFinder(db: Sql): ListGatewayReplies {
   const list = db.prepare<EntryPosition>(

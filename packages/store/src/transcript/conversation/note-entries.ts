@@ -3,6 +3,7 @@ import { isoTime } from '@postern/message'
 import type { EntryBody } from '@postern/transcript'
 import { nameResult, nameTextMessage } from '@postern/transcript'
 import { parseJson } from '../../sql/json-columns.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { EntryPosition } from './entry-position.ts'
 
@@ -16,9 +17,9 @@ interface NoteRow {
 /** Reads the entries of the transcript that are notes of turns. The members run synchronously. */
 interface StoreNotes {
   /** Reads the entries of a note. Returns undefined if the note was deleted or the row is no note. */
-  read(seq: number, thread_id: string): readonly EntryBody[] | undefined
+  read(seq: number, thread_id: string): Operation<readonly EntryBody[] | undefined>
   /** Lists the first notes of a conversation, from a position on, that the thread does not have yet. */
-  listNew(storeThread: number, position: number, thread: number, limit: number): readonly EntryPosition[]
+  listNew(storeThread: number, position: number, thread: number, limit: number): Operation<readonly EntryPosition[]>
 }
 
 export function createStoreNotes(db: Sql): StoreNotes {
@@ -32,8 +33,8 @@ export function createStoreNotes(db: Sql): StoreNotes {
      ORDER BY answers, seq LIMIT +?4`,
   )
   return {
-    read(seq, thread_id) {
-      const row = find.get(seq)
+    *read(seq, thread_id) {
+      const row = yield* find.get(seq)
       return row && splitText(writeNoteEntry(row, thread_id), readSplits(row))
     },
     listNew: (storeThread, position, thread, limit) => listNew.all(storeThread, position, thread, limit),

@@ -1,5 +1,4 @@
 // Prepares the statements of the records table.
-import { rowLocksOf } from '../../sql/engine-defaults.ts'
 import type { Sql } from '../../sql/sql.ts'
 import { formatZeroTotalDeletion } from '../../transaction/zero-totals.ts'
 
@@ -22,7 +21,7 @@ export function prepareRecordQueries(db: Sql) {
     ),
     purge: db.prepare(
       `DELETE FROM records WHERE id IN
-       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${maxPurged} ${rowLocksOf(db).skipLocked})`,
+       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${maxPurged} ${db.rowLocks.skipLocked})`,
     ),
     deleteExpired: db.prepare(`DELETE FROM records WHERE ${keyCondition} AND expires_at <= ?`),
     swap: db.prepare(`UPDATE records SET version = version + 1, value = ? WHERE ${keyCondition} AND version = ?`),

@@ -5,6 +5,7 @@ import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern
 import { createKeyedDigests } from '../../digests/keyed-digest.ts'
 import { hideKey } from '../../peers/protecting-records.ts'
 import { formatJson, parseJson } from '../../sql/json-columns.ts'
+import type { Operation, OperationOrValue } from '../../sql/operation.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import type { RecordRow, TiesRow } from './record-queries.ts'
 import { prepareRecordQueries } from './record-queries.ts'
@@ -25,29 +26,31 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
   const queries = prepareRecordQueries(db)
   const keptData = createRecordUsageTable(db)
   const keyValues = ({ kind, owner, key }: RecordKey) => [kind, owner, key] as const
-  const writeRecord = <T>(key: RecordKey, quota: RecordQuota | undefined, operation: () => T) =>
+  const writeRecord = <T>(key: RecordKey, quota: RecordQuota | undefined, operation: () => OperationOrValue<T>) =>
     write(operation, { conflictKeys: () => listConflicts(key, quota) })
-  const { findHidden, findAnywhere } = createRowFinder(context, queries)
+  const rowFinder = createRowFinder(context, queries)
   return {
-    get: async key => readOptional(findAnywhere(key)),
+    ...createRecordReads(context, queries, rowFinder),
     insert: (key, value, ties = {}) =>
-      writeRecord(key, ties.quota, () => {
+      writeRecord(key, ties.quota, function* () {
         queries.purge.run(now())
         queries.deleteExpired.run(...keyValues(key), now())
-        if (findAnywhere(key)) return false
+        if (yield* rowFinder.findAnywhere(key)) return false
         const tiesRow = ties.source
-          ? queries.findTies.get(...keyValues(ties.source), now())
+          ? yield* queries.findTies.get(...keyValues(ties.source), now())
           : { ...ties, expires_at: ties.expiresAt }
         if (!tiesRow) return false
         const values = [...keyValues(key), formatJson(value), ...tieValues(tiesRow)] as const
-        return keptData.runWithinQuota(key.owner, ties.quota, () => queries.insert.run(...values).changes > 0)
+        return yield* keptData.runWithinQuota(key.owner, ties.quota, function* () {
+          return (yield* queries.insert.change(...values)) > 0
+        })
       }),
     swap: (key, version, value, ties) =>
-      writeRecord(key, ties?.quota, () => {
+      writeRecord(key, ties?.quota, function* () {
         const { message = null, person = null, expiresAt = null, quota } = ties ?? {}
-        if (message !== null && !queries.hasMessage.get(message)) return false
-        return keptData.runWithinQuota(key.owner, quota, () => {
-          const isFirst = queries.swap.run(formatJson(value), ...keyValues(key), version).changes > 0
+        if (message !== null && !(yield* queries.hasMessage.get(message))) return false
+        return yield* keptData.runWithinQuota(key.owner, quota, function* () {
+          const isFirst = (yield* queries.swap.change(formatJson(value), ...keyValues(key), version)) > 0
           if (isFirst && ties) queries.tie.run(...keyValues(key), message, person, expiresAt)
           return isFirst
         })
@@ -55,14 +58,14 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
     put: (key, value) => writeRecord(key, undefined, () => void queries.put.run(...keyValues(key), formatJson(value))),
     remove(key) {
       const removeAll = () => {
-        const hiddenKey = findHidden(key)
+        const hiddenKey = rowFinder.findHidden(key)
         for (const protectedKey of hiddenKey ? [key, hiddenKey] : [key]) queries.remove.run(...keyValues(protectedKey))
       }
       return writeRecord(key, undefined, removeAll)
     },
     async removeOwner(owner) {
-      const removedCount = await write(() => {
-        const { changes } = queries.removeOwner.run(owner)
+      const removedCount = await write(function* () {
+        const changes = yield* queries.removeOwner.change(owner)
         // The shards of a total may have a sum of zero even if no record was left.
         queries.deleteZeroTotals.run(owner)
         return changes
@@ -70,11 +73,32 @@ export function createRecordStore(context: StoreContext): OwnedRecordStore {
       scrub()
       return removedCount
     },
-    readQuota: async owner => keptData.read(owner),
-    list: async (kind, owner, { limit = -1, offset = 0 } = {}) =>
-      queries.list.all(kind, owner, now(), limit, offset).map(readRecord),
-    listPage: async (kind, owner, { limit, after = Number.MAX_SAFE_INTEGER }) =>
-      queries.listPage.all(owner, kind, after, now(), limit).map(row => ({ ...readRecord(row), number: row.id })),
+    readQuota: owner => db.read(() => keptData.read(owner)),
+  }
+}
+
+/** Creates the members that read records. */
+function createRecordReads(
+  { db, now }: Pick<StoreContext, 'db' | 'now'>,
+  queries: ReturnType<typeof prepareRecordQueries>,
+  { findAnywhere }: ReturnType<typeof createRowFinder>,
+): Pick<OwnedRecordStore, 'get' | 'list' | 'listPage'> {
+  return {
+    get: key =>
+      db.read(function* () {
+        return readOptional(yield* findAnywhere(key))
+      }),
+    list: (kind, owner, { limit = -1, offset = 0 } = {}) =>
+      db.read(function* () {
+        return (yield* queries.list.all(kind, owner, now(), limit, offset)).map(readRecord)
+      }),
+    listPage: (kind, owner, { limit, after = Number.MAX_SAFE_INTEGER }) =>
+      db.read(function* () {
+        return (yield* queries.listPage.all(owner, kind, after, now(), limit)).map(row => ({
+          ...readRecord(row),
+          number: row.id,
+        }))
+      }),
   }
 }
 
@@ -88,9 +112,9 @@ function createRowFinder(context: StoreContext, { find }: ReturnType<typeof prep
   }
   return {
     findHidden,
-    findAnywhere(key: RecordKey): RecordRow | undefined {
+    *findAnywhere(key: RecordKey): Operation<RecordRow | undefined> {
       const hiddenKey = findHidden(key)
-      return findRow(key) ?? (hiddenKey && findRow(hiddenKey))
+      return (yield* findRow(key)) ?? (hiddenKey && (yield* findRow(hiddenKey)))
     },
   }
 }

@@ -8,13 +8,13 @@ import { findLockToken } from './transcript-thread-table.ts'
 
 export function createThreadLocks(
   threads: TranscriptThreadTable,
-  { write, now }: Pick<StoreContext, 'write' | 'now'>,
+  { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
 ): Pick<TranscriptStore, 'acquireLock' | 'isLocked' | 'releaseLock'> {
   return {
     acquireLock: (key, ttlMs) =>
       write(
-        () => {
-          const thread = threads.require(key)
+        function* () {
+          const thread = yield* threads.require(key)
           if (findLockToken(thread, now()) !== undefined) return undefined
           const lock = { token: randomBytes(16).toString('hex'), fence: thread.fences + 1 }
           const expires_at = now() + ttlMs
@@ -23,15 +23,17 @@ export function createThreadLocks(
         },
         { conflictKeys: () => [transcriptConflict(key)] },
       ),
-    async isLocked(key) {
-      const thread = threads.find(key)
-      return thread !== undefined && findLockToken(thread, now()) !== undefined
+    isLocked(key) {
+      return db.read(function* () {
+        const thread = yield* threads.find(key)
+        return thread !== undefined && findLockToken(thread, now()) !== undefined
+      })
     },
     releaseLock: (key, token) =>
       write(
-        () => {
-          const thread = threads.find(key)
-          return thread !== undefined && threads.unlock(thread.id, token, now())
+        function* () {
+          const thread = yield* threads.find(key)
+          return thread !== undefined && (yield* threads.unlock(thread.id, token, now()))
         },
         { conflictKeys: () => [transcriptConflict(key)] },
       ),

@@ -7,18 +7,20 @@ import type { TranscriptThreadTable } from './transcript-thread-table.ts'
 
 export function createThreadNamer(
   threads: TranscriptThreadTable,
-  write: StoreContext['write'],
+  { db, write }: Pick<StoreContext, 'db' | 'write'>,
 ): Pick<TranscriptStore, 'findThread' | 'addAlias' | 'listAliases'> {
   return {
-    async findThread(owner, alias) {
-      const threadId = threads.findByAlias(owner, alias)
-      return threadId === undefined ? undefined : { owner, thread_id: threadId }
+    findThread(owner, alias) {
+      return db.read(function* () {
+        const threadId = yield* threads.findByAlias(owner, alias)
+        return threadId === undefined ? undefined : { owner, thread_id: threadId }
+      })
     },
     addAlias: (key, alias) =>
       write(
-        () => {
-          const { id } = threads.require(key)
-          const threadId = threads.findByAlias(key.owner, alias)
+        function* () {
+          const { id } = yield* threads.require(key)
+          const threadId = yield* threads.findByAlias(key.owner, alias)
           if (threadId === undefined) threads.addAlias(key.owner, alias, id)
           else if (threadId !== key.thread_id) {
             throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
@@ -26,9 +28,11 @@ export function createThreadNamer(
         },
         { conflictKeys: () => [transcriptConflict(key), aliasConflict(key.owner, alias)] },
       ),
-    async listAliases(key) {
-      const thread = threads.find(key)
-      return thread ? threads.listAliases(thread.id) : []
+    listAliases(key) {
+      return db.read(function* () {
+        const thread = yield* threads.find(key)
+        return thread ? yield* threads.listAliases(thread.id) : []
+      })
     },
   }
 }

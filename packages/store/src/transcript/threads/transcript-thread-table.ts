@@ -1,7 +1,7 @@
 // Stores transcript threads and their names.
 import { Rejection, Unavailable } from '@postern/message'
 import type { ThreadAlias, ThreadKey, WriteRequest } from '@postern/transcript'
-import { prepareInsert } from '../../sql/prepare-insert.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 
 export interface TranscriptThread {
@@ -22,19 +22,19 @@ export type ThreadExtent = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq' |
 /** The tables of threads, their names and their locks. All members run synchronously. Members that change rows must be called inside a write. */
 export interface TranscriptThreadTable {
   /** Finds a thread of its owner. */
-  find(key: ThreadKey): TranscriptThread | undefined
+  find(key: ThreadKey): Operation<TranscriptThread | undefined>
   /** Reads a thread of its owner. @throws Rejection forbidden */
-  require(key: ThreadKey): TranscriptThread
+  require(key: ThreadKey): Operation<TranscriptThread>
   /** Reads a thread for a write. @throws Rejection forbidden, Unavailable while another writer has locked the thread */
-  requireWriter(key: ThreadKey, request: WriteRequest | undefined, now: number): TranscriptThread
-  findByAlias(owner: string, alias: ThreadAlias): string | undefined
-  create(key: ThreadKey): number
+  requireWriter(key: ThreadKey, request: WriteRequest | undefined, now: number): Operation<TranscriptThread>
+  findByAlias(owner: string, alias: ThreadAlias): Operation<string | undefined>
+  create(key: ThreadKey): Operation<number>
   addAlias(owner: string, alias: ThreadAlias, thread: number): void
-  listAliases(thread: number): readonly ThreadAlias[]
+  listAliases(thread: number): Operation<readonly ThreadAlias[]>
   updateExtent(thread: number, extent: ThreadExtent): void
   lock(thread: number, lock: { readonly token: string; readonly fence: number; readonly expiresAt: number }): void
-  unlock(thread: number, token: string, now: number): boolean
-  listByOwner(owner: string): readonly (ThreadExtent & { readonly id: number })[]
+  unlock(thread: number, token: string, now: number): Operation<boolean>
+  listByOwner(owner: string): Operation<readonly (ThreadExtent & { readonly id: number })[]>
   remove(thread: number): void
 }
 
@@ -43,7 +43,7 @@ export function createTranscriptThreadTable(db: Sql): TranscriptThreadTable {
     `SELECT id, last_seq, last_chat_seq, entries, bytes, fences, lock_token, lock_expires_at FROM transcript_threads
      WHERE thread_id = ? AND owner = ?`,
   )
-  const create = prepareInsert(db, 'INSERT INTO transcript_threads (thread_id, owner) VALUES (?, ?)')
+  const create = db.prepareInsert('INSERT INTO transcript_threads (thread_id, owner) VALUES (?, ?)')
   const updateExtent = db.prepare(
     'UPDATE transcript_threads SET last_seq = ?, last_chat_seq = ?, entries = ?, bytes = ? WHERE id = ?',
   )
@@ -57,8 +57,8 @@ export function createTranscriptThreadTable(db: Sql): TranscriptThreadTable {
   const remove = db.prepare('DELETE FROM transcript_threads WHERE id = ?')
   const { removeAliases, ...aliases } = createThreadAliases(db)
 
-  function requireThread({ thread_id, owner }: ThreadKey): TranscriptThread {
-    const thread = find.get(thread_id, owner)
+  function* requireThread({ thread_id, owner }: ThreadKey): Operation<TranscriptThread> {
+    const thread = yield* find.get(thread_id, owner)
     if (!thread) throw new Rejection('forbidden', 'Cannot use thread: no such thread of this owner')
     return thread
   }
@@ -66,8 +66,8 @@ export function createTranscriptThreadTable(db: Sql): TranscriptThreadTable {
   return {
     find: ({ thread_id, owner }) => find.get(thread_id, owner),
     require: requireThread,
-    requireWriter(key, request, now) {
-      const thread = requireThread(key)
+    *requireWriter(key, request, now) {
+      const thread = yield* requireThread(key)
       if (findLockToken(thread, now) !== request?.token) {
         throw new Unavailable('Cannot write thread: transcript_lock_contention')
       }
@@ -78,7 +78,9 @@ export function createTranscriptThreadTable(db: Sql): TranscriptThreadTable {
     updateExtent: (thread, { last_seq, last_chat_seq, entries, bytes }) =>
       void updateExtent.run(last_seq, last_chat_seq, entries, bytes, thread),
     lock: (thread, { token, fence, expiresAt }) => void lock.run(token, fence, expiresAt, thread),
-    unlock: (thread, token, now) => unlock.run(thread, token, now).changes > 0,
+    *unlock(thread, token, now) {
+      return (yield* unlock.change(thread, token, now)) > 0
+    },
     listByOwner: owner => listOf.all(owner),
     remove(thread) {
       removeAliases(thread)
@@ -99,9 +101,13 @@ function createThreadAliases(db: Sql): Pick<TranscriptThreadTable, 'findByAlias'
   const list = db.prepare<ThreadAlias>('SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY id')
   const remove = db.prepare('DELETE FROM transcript_aliases WHERE thread = ?')
   return {
-    findByAlias: (owner, { transport, key }) => find.get(owner, transport, key)?.thread_id,
+    *findByAlias(owner, { transport, key }) {
+      return (yield* find.get(owner, transport, key))?.thread_id
+    },
     addAlias: (owner, { transport, key }, thread) => void add.run(owner, transport, key, thread),
-    listAliases: thread => list.all(thread).map(({ transport, key }) => ({ transport, key })),
+    *listAliases(thread) {
+      return (yield* list.all(thread)).map(({ transport, key }) => ({ transport, key }))
+    },
     removeAliases: thread => void remove.run(thread),
   }
 }

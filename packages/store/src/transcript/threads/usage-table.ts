@@ -1,7 +1,7 @@
 // Stores the transcript totals of each owner, and checks their quota.
 import { Rejection } from '@postern/message'
 import type { OwnerQuota } from '@postern/transcript'
-import { prepareCheck } from '../../sql/engine-defaults.ts'
+import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { maxOperations } from '../../transaction/bounds.ts'
@@ -10,11 +10,11 @@ import { formatZeroTotalDeletion } from '../../transaction/zero-totals.ts'
 /** The running totals of transcripts, so that a quota check reads no thread. All members run synchronously. Members that change rows must be called inside a write. */
 export interface UsageTable {
   /** Adds amounts to the totals of an owner. `quota` limits the totals that grow. @throws Rejection too_large */
-  add(owner: string, amounts: OwnerQuota, quota?: OwnerQuota): void
+  add(owner: string, amounts: OwnerQuota, quota?: OwnerQuota): Operation<void>
   /** Reads the totals of an owner, including their tasks and the records that agents store for them. */
-  read(owner: string): OwnerQuota
+  read(owner: string): Operation<OwnerQuota>
   /** Checks whether an owner may store these amounts in addition. @throws Rejection too_large */
-  check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): void
+  check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): Operation<void>
   /** Checks that an owner may begin another thread, even if other transactions begin threads at the same time. @throws Rejection too_large */
   requireThread(batch: Batch, owner: string, quota: { readonly used: number; readonly quota: number }): void
 }
@@ -37,23 +37,24 @@ export function createUsageTable(db: Sql): UsageTable {
        UNION ALL SELECT 0, 0, 0)`,
   )
 
-  const checkThreads = prepareCheck(
-    db,
+  const checkThreads = db.prepareCheck(
     'SELECT coalesce(sum(threads), 0) <= ?2 AS is_so FROM transcript_usage WHERE owner = ?1',
   )
 
-  const read = (owner: string) => find.get(owner) ?? emptyUsage
+  function* read(owner: string) {
+    return (yield* find.get(owner)) ?? emptyUsage
+  }
 
-  function check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): void {
-    const usage = read(owner)
+  function* check(owner: string, amounts: OwnerQuota, quota: OwnerQuota): Operation<void> {
+    const usage = yield* read(owner)
     for (const name of quotaNames)
       if (amounts[name] > 0 && usage[name] + amounts[name] > quota[name]) refuse(name, quota[name])
   }
 
   return {
-    add(owner, amounts, quota) {
+    *add(owner, amounts, quota) {
       if (quotaNames.every(name => amounts[name] === 0)) return
-      if (quota) check(owner, amounts, quota)
+      if (quota) yield* check(owner, amounts, quota)
       add.run(owner, amounts.threads, amounts.entries, amounts.bytes)
       if (amounts.threads < 0) deleteTotal.run(owner)
     },
