@@ -1,11 +1,13 @@
 // Runs one HTTP request over a checked route and reads its response within limits.
 
-import type { LookupFunction, Socket } from 'node:net'
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from 'node:http'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { LookupFunction } from 'node:net'
 import type { FetchAnswer, FetchRequest, ParsedUrl } from '@postern/message'
 import { Unavailable, Undeliverable } from '@postern/message'
 import { refuseFetch } from '../address/refuse-fetch.ts'
-import type { Connections, KeptConnection } from '../connection/connections.ts'
-import { ResponseReader } from '../connection/response-reader.ts'
+import { joinBytes } from '../request/join-bytes.ts'
 
 /** A checked URL with its route. */
 export interface Route {
@@ -28,17 +30,23 @@ export interface ExchangeRequest {
   readonly isRepeatable: boolean
 }
 
-/** The time for which a connection stays open after an exchange, unless the server announces less. */
-const idleMs = 15_000
+/** The sockets and the DNS lookup of a connection. */
+export interface ConnectionOptions {
+  readonly agent: HttpAgent
+  readonly lookup: LookupFunction
+}
 
-/** The error of a reused connection that the server closed before it sent a byte. */
-class StaleConnection extends Error {
-  override readonly name = 'StaleConnection'
+const maxHeaderSize = 32 * 1024
+/** The time for one connection attempt, long enough for the better address of a distant host. */
+const attemptTimeoutMs = 1_000
+
+/** The error of a reused socket that the server closed before it sent a byte. */
+class StaleSocket extends Error {
+  override readonly name = 'StaleSocket'
 }
 
 interface ExchangeOptions {
-  readonly connections: Connections
-  readonly lookup: LookupFunction
+  readonly connection: ConnectionOptions
   readonly signal: AbortSignal
 }
 
@@ -49,91 +57,155 @@ interface ExchangeOptions {
 export async function runExchange(
   route: Route,
   request: ExchangeRequest,
-  { connections, lookup, signal }: ExchangeOptions,
+  { connection, signal }: ExchangeOptions,
 ): Promise<FetchAnswer> {
-  const send = (connection: KeptConnection) => sendRequest(connection, { connections, route, request, signal })
+  const options = toRequestOptions(route, request, connection)
   try {
-    signal.throwIfAborted()
-    return await send(connections.take(route, lookup)).catch(error => {
+    return await runRequest(startRequest(route, options), { route, request, signal }).catch(error => {
       // The server may have read the request before the connection ended, so a request with effects is not repeated.
-      if (!(error instanceof StaleConnection) || !request.isRepeatable) throw error
-      return send(connections.open(route, lookup))
+      if (!(error instanceof StaleSocket) || !request.isRepeatable) throw error
+      return runRequest(startRequest(route, { ...options, agent: false }), { route, request, signal })
     })
   } catch (error) {
     throw toFetchError(error)
   }
 }
 
+export function toRequestOptions(
+  route: Route,
+  { method, headers }: ExchangeRequest,
+  { agent, lookup }: ConnectionOptions,
+) {
+  return {
+    method,
+    headers: { ...headers, host: route.url.host },
+    host: route.host,
+    port: route.port,
+    path: route.url.pathname + route.url.search,
+    agent,
+    lookup,
+    maxHeaderSize,
+    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
+    rejectUnauthorized: true,
+  }
+}
+
+export function startRequest({ isSecure }: Route, options: RequestOptions): ClientRequest {
+  return isSecure ? requestHttps(options) : requestHttp(options)
+}
+
 interface RequestExchange {
-  readonly connections: Connections
   readonly route: Route
   readonly request: ExchangeRequest
   readonly signal: AbortSignal
 }
 
-function sendRequest(
-  connection: KeptConnection,
-  { connections, route, request, signal }: RequestExchange,
-): Promise<FetchAnswer> {
+function runRequest(outgoing: ClientRequest, { route, request, signal }: RequestExchange): Promise<FetchAnswer> {
+  const { method, body, maxBytes } = request
   return new Promise<FetchAnswer>((resolve, reject) => {
-    const { socket, isReused } = connection
-    const reader = new ResponseReader({ hasBody: request.method !== 'HEAD', maxBytes: request.maxBytes })
-    let hasBytes = false
-    const leave = () => {
-      connection.listener = undefined
-      signal.removeEventListener('abort', abort)
+    const abort = () => {
+      reject(signal.reason)
+      outgoing.destroy()
     }
     const fail = (error: unknown) => {
-      leave()
-      socket.destroy()
       reject(error)
+      outgoing.destroy()
     }
-    const abort = () => fail(signal.reason)
-    const finishIfComplete = () => {
-      if (!reader.isComplete) return
-      leave()
-      connections.release(connection, reader.countIdleMs(idleMs))
-      resolve({ ...reader.finish(), url: route.url.href })
+    const failUnanswered = (error: unknown) => {
+      if (!isAnswered) reject(error)
     }
-    connection.listener = {
-      onBytes(bytes) {
-        hasBytes = true
-        try {
-          reader.read(bytes)
-          finishIfComplete()
-        } catch (error) {
-          fail(error)
-        }
-      },
-      onEnd(cause) {
-        if (!cause) reader.end()
-        if (reader.isComplete) return finishIfComplete()
-        if (reader.hasHead) return fail(new Unavailable('Cannot fetch: answer was cut short', { cause }))
-        fail(
-          isReused && !hasBytes && isReset(cause)
-            ? new StaleConnection()
-            : (cause ?? new Error('closed without an answer')),
-        )
-      },
-    }
+    let isAnswered = false
+    let initialBytesRead = 0
+    outgoing.once('socket', socket => {
+      initialBytesRead = socket.bytesRead
+    })
+    outgoing.once('response', incoming => {
+      isAnswered = true
+      readResponse(incoming, { url: route.url.href, hasBody: method !== 'HEAD', maxBytes }).then(resolve, fail)
+    })
+    outgoing.on('error', error =>
+      failUnanswered(isStale(outgoing, error, initialBytesRead) ? new StaleSocket() : error),
+    )
+    outgoing.once('close', () => {
+      signal.removeEventListener('abort', abort)
+      // The creation of an error costs a stack trace, so a request with a response creates none.
+      if (!isAnswered) reject(new Error('closed without an answer'))
+    })
     signal.addEventListener('abort', abort, { once: true })
     if (signal.aborted) abort()
-    else writeRequest(socket, route.url, request)
+    else outgoing.end(body)
   })
 }
 
-/** Writes a request. Its head and its body leave together. */
-function writeRequest(socket: Socket, url: ParsedUrl, { method, headers, body }: ExchangeRequest): void {
-  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: keep-alive\r\n`
-  for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`
-  socket.cork()
-  socket.write(`${head}\r\n`, 'latin1')
-  if (body !== undefined && body.length > 0) socket.write(body)
-  socket.uncork()
+function isStale(
+  { reusedSocket, socket }: ClientRequest,
+  error: NodeJS.ErrnoException,
+  initialBytesRead: number,
+): boolean {
+  return reusedSocket && socket?.bytesRead === initialBytesRead && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')
 }
 
-function isReset(error: NodeJS.ErrnoException | undefined): boolean {
-  return error === undefined || error.code === 'ECONNRESET' || error.code === 'EPIPE'
+interface ResponseOptions {
+  readonly url: string
+  /** False after HEAD, whose headers describe a body that is not sent. */
+  readonly hasBody: boolean
+  readonly maxBytes: number
+}
+
+/**
+ * Reads a response to its end.
+ * @throws Undeliverable when it exceeds a limit, Unavailable when it is cut short
+ */
+async function readResponse(incoming: IncomingMessage, options: ResponseOptions): Promise<FetchAnswer> {
+  const { url, hasBody, maxBytes } = options
+  const status = readStatus(incoming)
+  if (hasBody) checkResponseHead(incoming, maxBytes)
+  const body = await collectBody(incoming, maxBytes)
+  return { status, headers: toHeaders(incoming.rawHeaders), url, body }
+}
+
+/**
+ * Returns the status of a response.
+ * @throws Unavailable if it is not valid
+ */
+export function readStatus({ statusCode = 0 }: IncomingMessage): number {
+  if (statusCode >= 200 && statusCode <= 599) return statusCode
+  throw new Unavailable('Cannot fetch: answer has no valid status')
+}
+
+/**
+ * Checks the headers of a response against the limits.
+ * @throws Undeliverable if they exceed a limit
+ */
+export function checkResponseHead({ headers }: IncomingMessage, maxBytes: number): void {
+  const contentCoding = headers['content-encoding'] ?? 'identity'
+  const transferCoding = headers['transfer-encoding'] ?? 'chunked'
+  if (contentCoding.trim().toLowerCase() !== 'identity' || transferCoding.trim().toLowerCase() !== 'chunked') {
+    throw refuseFetch('answer is encoded although identity was asked for')
+  }
+  const declaredBytes = Number(headers['content-length'] ?? 0)
+  if (declaredBytes > maxBytes) throw refuseFetch(`answer is too large: ${declaredBytes} bytes, more than ${maxBytes}`)
+}
+
+function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > maxBytes) reject(refuseFetch(`answer is too large: more than ${maxBytes} bytes`))
+      else chunks.push(chunk)
+    })
+    incoming.once('end', () => resolve(joinBytes(chunks, size)))
+    incoming.once('error', cause => reject(new Unavailable('Cannot fetch: answer was cut short', { cause })))
+  })
+}
+
+export function toHeaders(rawHeaders: readonly string[]): Headers {
+  const headers = new Headers()
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '')
+  return headers
 }
 
 const certificateErrorPattern = /CERT|SELF_SIGNED|UNABLE_TO_/

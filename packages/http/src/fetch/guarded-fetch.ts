@@ -1,6 +1,7 @@
 // Fetches URLs without a way into private networks (SSRF): each connection goes to a checked public address.
 import { lookup as lookupSystem } from 'node:dns/promises'
-import type { LookupFunction } from 'node:net'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import { createKeyedSemaphore } from '@postern/limits'
 import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/message'
 import { lazy, parseUrl } from '@postern/message'
@@ -8,9 +9,8 @@ import type { LookupHost } from '../address/host-lookup.ts'
 import { createPinnedLookup, createPublicLookup, isAnyAddress, shareLookups } from '../address/host-lookup.ts'
 import { isPublicAddress } from '../address/public-address.ts'
 import { refuseFetch } from '../address/refuse-fetch.ts'
-import { createConnections } from '../connection/connections.ts'
 import { openDeadline } from './deadline.ts'
-import type { ExchangeRequest, Route, UrlGuard } from './exchange.ts'
+import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
 import { runExchange } from './exchange.ts'
 import { changingMethods, createExchangeRequest, pickPortableHeaders } from './exchange-request.ts'
 import { createOpenStream } from './open-stream.ts'
@@ -39,8 +39,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
   close(): void
 } {
   const guard = createUrlGuard(options)
-  const chooseLookup = createLookupChoice(options)
-  const connections = lazy(createConnections)
+  const connections = createConnectionPool(options)
   const semaphore = createKeyedSemaphore(hostLimits)
 
   async function guardedFetch(url: string, request: FetchRequest = {}): Promise<FetchAnswer> {
@@ -52,7 +51,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
     const { signal, clear } = openDeadline(request.timeoutMs ?? defaultLimits.timeoutMs, request.signal)
     const run = (route: Route, hopRequest: ExchangeRequest) =>
       semaphore.run(route.url.host, signal, () =>
-        runExchange(route, hopRequest, { connections: connections(), lookup: chooseLookup(route), signal }),
+        runExchange(route, hopRequest, { connection: connections.choose(route), signal }),
       )
     // Methods that change something are never repeated.
     const redirects = changingMethods.has(exchangeRequest.method) ? 0 : (request.redirects ?? defaultLimits.redirects)
@@ -63,12 +62,12 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
     }
   }
 
-  const streams = createOpenStream({ guard, chooseLookup, userAgent: options.userAgent })
+  const streams = createOpenStream({ guard, choose: connections.choose, userAgent: options.userAgent })
   return Object.assign(guardedFetch, {
     openStream: streams.open,
     close() {
       streams.close()
-      connections().close()
+      connections.close()
     },
   })
 }
@@ -111,17 +110,46 @@ function checkRedirect(currentRoute: Route, location: string, guard: UrlGuard): 
   return guard(target.href)
 }
 
-/** Creates the choice of the lookup for a route. One origin always has the same lookup, and an opened one may have a name that only this machine knows. */
-function createLookupChoice({
-  lookup,
-  now,
-}: Pick<GuardedFetchOptions, 'lookup' | 'now'>): (route: Route) => LookupFunction {
-  // Thousands of agents elsewhere have a fetch each, and most of them are idle.
+interface ConnectionPool {
+  /** Chooses the sockets that a route may use. */
+  choose(route: Route): ConnectionOptions
+  /** Ends every connection, even those in use. */
+  close(): void
+}
+
+/**
+ * Creates the pool of reused connections with their lookups. One origin always has the same lookup, so no pooled connection has passed weaker checks
+ * than its next user needs. Idle sockets do not keep the process alive.
+ */
+function createConnectionPool({ lookup, now }: Pick<GuardedFetchOptions, 'lookup' | 'now'>): ConnectionPool {
+  const poolOptions = {
+    keepAlive: true,
+    maxSockets: hostLimits.maxRunning,
+    maxFreeSockets: hostLimits.maxRunning,
+    timeout: 15_000,
+  }
+  const agents: (HttpAgent | HttpsAgent)[] = []
+  const addAgent = <Added extends HttpAgent | HttpsAgent>(agent: Added) => {
+    agents.push(agent)
+    return agent
+  }
+  // Thousands of agents elsewhere have a pool each, and most of them are idle.
+  const httpAgent = lazy(() => addAgent(new HttpAgent(poolOptions)))
+  const httpsAgent = lazy(() => addAgent(new HttpsAgent(poolOptions)))
   const publicLookup = lazy(() =>
     createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress),
   )
+  // An opened origin may have a name that only this machine knows.
   const openLookup = lazy(() => createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress))
-  return ({ isPrivateAllowed }) => (isPrivateAllowed ? openLookup() : publicLookup())
+  return {
+    choose: ({ isSecure, isPrivateAllowed }) => ({
+      agent: isSecure ? httpsAgent() : httpAgent(),
+      lookup: isPrivateAllowed ? openLookup() : publicLookup(),
+    }),
+    close() {
+      for (const agent of agents) agent.destroy()
+    },
+  }
 }
 
 async function lookupSystemNames(host: string): Promise<readonly string[]> {

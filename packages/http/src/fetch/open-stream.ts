@@ -1,18 +1,13 @@
 // Opens long HTTP responses as streams, with limits on their size, their pauses and their number.
 
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
-import { request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
-import type { LookupFunction } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { createOpenCount } from '@postern/limits'
 import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/message'
 import { Unavailable } from '@postern/message'
 import { refuseFetch } from '../address/refuse-fetch.ts'
-import { attemptTimeoutMs } from '../connection/connections.ts'
-import { checkResponseHead, checkStatus, maxHeaderSize } from '../connection/response-reader.ts'
 import { openDeadline } from './deadline.ts'
-import type { ExchangeRequest, Route, UrlGuard } from './exchange.ts'
-import { toFetchError } from './exchange.ts'
+import type { ConnectionOptions, ExchangeRequest, Route, UrlGuard } from './exchange.ts'
+import { checkResponseHead, readStatus, startRequest, toFetchError, toHeaders, toRequestOptions } from './exchange.ts'
 import { createExchangeRequest } from './exchange-request.ts'
 
 const defaultLimits = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
@@ -21,13 +16,13 @@ const maxStreamsPerHost = 32
 
 interface StreamDeps {
   readonly guard: UrlGuard
-  /** Chooses the lookup of a route's host. */
-  readonly chooseLookup: (route: Route) => LookupFunction
+  /** Chooses the sockets that a route may use. */
+  readonly choose: (route: Route) => ConnectionOptions
   readonly userAgent: string
 }
 
 /** Opens streams with the same route checks and pinned lookups as the guarded fetch, each on its own socket. */
-export function createOpenStream({ guard, chooseLookup, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
+export function createOpenStream({ guard, choose, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
   const refuse = () => new Unavailable('Cannot fetch: too many streams from this host')
   const acquire = createOpenCount(maxStreamsPerHost, refuse)
   const closeController = new AbortController()
@@ -39,7 +34,7 @@ export function createOpenStream({ guard, chooseLookup, userAgent }: StreamDeps)
       const release = acquire(route.url.host)
       const signal = AbortSignal.any([closeController.signal, ...(request.signal ? [request.signal] : [])])
       try {
-        const incoming = await startStream(route, exchangeRequest, { chooseLookup, signal, request })
+        const incoming = await startStream(route, exchangeRequest, { choose, signal, request })
         return toStreamAnswer(incoming, { ...defaultLimits, ...request, signal, release })
       } catch (error) {
         release()
@@ -50,7 +45,7 @@ export function createOpenStream({ guard, chooseLookup, userAgent }: StreamDeps)
   }
 }
 
-interface StreamStart extends Pick<StreamDeps, 'chooseLookup'> {
+interface StreamStart extends Pick<StreamDeps, 'choose'> {
   readonly signal: AbortSignal
   readonly request: StreamRequest
 }
@@ -59,10 +54,11 @@ interface StreamStart extends Pick<StreamDeps, 'chooseLookup'> {
 async function startStream(
   route: Route,
   exchangeRequest: ExchangeRequest,
-  { chooseLookup, signal, request }: StreamStart,
+  { choose, signal, request }: StreamStart,
 ): Promise<IncomingMessage> {
   const deadline = openDeadline(request.timeoutMs ?? defaultLimits.timeoutMs, signal)
-  const options = toRequestOptions(route, exchangeRequest, chooseLookup(route))
+  // A stream would occupy a pooled socket for its whole life.
+  const options = { ...toRequestOptions(route, exchangeRequest, choose(route)), agent: false as const }
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = startRequest(route, options)
@@ -85,26 +81,6 @@ async function startStream(
   }
 }
 
-function toRequestOptions(route: Route, { method, headers }: ExchangeRequest, lookup: LookupFunction) {
-  return {
-    method,
-    headers: { ...headers, host: route.url.host },
-    host: route.host,
-    port: route.port,
-    path: route.url.pathname + route.url.search,
-    // A stream would occupy a kept connection for its whole life.
-    agent: false as const,
-    lookup,
-    maxHeaderSize,
-    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
-    rejectUnauthorized: true,
-  }
-}
-
-function startRequest({ isSecure }: Route, options: RequestOptions): ClientRequest {
-  return isSecure ? requestHttps(options) : requestHttp(options)
-}
-
 interface StreamReadOptions {
   readonly maxBytes: number
   readonly idleMs: number
@@ -115,9 +91,8 @@ interface StreamReadOptions {
 function toStreamAnswer(incoming: IncomingMessage, options: StreamReadOptions): StreamAnswer {
   const silenceGuard = guardSilence(incoming, options)
   try {
-    const status = checkStatus(incoming.statusCode ?? 0)
-    const headers = toHeaders(incoming.rawHeaders)
-    checkResponseHead(headers, options.maxBytes)
+    const status = readStatus(incoming)
+    checkResponseHead(incoming, options.maxBytes)
     const body = readPieces(incoming, options.maxBytes, silenceGuard)
     const returnBody = body.return.bind(body)
     // A generator whose reading has not begun runs no `finally` when its reader leaves.
@@ -125,7 +100,7 @@ function toStreamAnswer(incoming: IncomingMessage, options: StreamReadOptions): 
       silenceGuard.finish()
       return returnBody(value)
     }
-    return { status, headers, body }
+    return { status, headers: toHeaders(incoming.rawHeaders), body }
   } catch (error) {
     silenceGuard.finish()
     throw error
@@ -172,11 +147,4 @@ async function* readPieces(
   } finally {
     silenceGuard.finish()
   }
-}
-
-function toHeaders(rawHeaders: readonly string[]): Headers {
-  const headers = new Headers()
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '')
-  return headers
 }

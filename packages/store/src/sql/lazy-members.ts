@@ -1,4 +1,4 @@
-// Adds members to a result that are loaded from the database when a caller first reads them.
+// Adds members to a result whose first reader loads them from the database.
 import type { Operation } from './operation.ts'
 import { runNow, runTogether } from './operation.ts'
 
