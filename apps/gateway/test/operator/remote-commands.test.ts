@@ -39,6 +39,7 @@ const readers: Readonly<Record<string, readonly string[]>> = {
   show: ['{message}', '--json'],
   'deliveries list': ['--json'],
   refusals: ['--json'],
+  'agents list': ['--json'],
   'keys list': ['--json'],
   'followers list': ['echo', '--json'],
   'suppressions list': ['echo', '--json'],

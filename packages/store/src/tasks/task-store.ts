@@ -1,8 +1,10 @@
 // Lists, reads and cancels tasks.
+
 import type { TaskFilter, TaskRecord, TaskStore } from '@postern/pipeline'
 import type { AdmitNewMessage } from '../messages/refusals.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { TurnTable } from '../queue/turns/turn-table.ts'
+import { defineLazyMembers } from '../sql/lazy-members.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { createCancelEvents } from './cancel-events.ts'
 import type { TaskCancel } from './cancel-task.ts'
@@ -47,13 +49,8 @@ export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): T
 
   /** Builds the record of a listed task. The answer may be large, so it is read at the first access. By then the task may have expired. */
   function toListedRecord(row: TaskRow, maxBytes: number): TaskRecord {
-    let response: { readonly read: TaskRecord['response'] } | undefined
-    return Object.defineProperty(toRecord(row, undefined, maxBytes), 'response', {
-      enumerable: true,
-      *get() {
-        response ??= { read: yield* readResponse(row) }
-        return response.read
-      },
+    return defineLazyMembers<TaskRecord, 'response'>(toRecord(row, undefined, maxBytes), {
+      response: () => readResponse(row),
     })
   }
 
