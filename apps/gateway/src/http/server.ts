@@ -63,7 +63,7 @@ export function createServer(deps: ServerDeps): Hono {
     if (!sendStreamedBody(context.env, context.res)) return
     // Hono would otherwise copy the header fields of the answer that has been sent.
     context.res = undefined
-    context.res = RESPONSE_ALREADY_SENT
+    context.res = createSentResponse()
   })
   app.use(async function checkRequest(context, next) {
     if (countHeaders(context.env) > maxHeaders)
@@ -102,6 +102,16 @@ export function createServer(deps: ServerDeps): Hono {
   app.notFound(() => toProblem(new Rejection('no_recipient', 'Nothing is here')))
   app.onError(error => toProblem(error, log))
   return app
+}
+
+/**
+ * Creates the response that tells Hono's server not to answer, because the socket has an answer. Once the server has replaced the global `Response`, it
+ * would send the parts of an untouched one. It looks at the header fields of a response whose body was read.
+ */
+function createSentResponse(): Response {
+  const response = new Response(null, { headers: RESPONSE_ALREADY_SENT.headers })
+  void response.body
+  return response
 }
 
 /** Returns true if a request counts against the limit of its address: changes and operations count, and documents are cheap. */
