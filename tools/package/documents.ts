@@ -12,8 +12,8 @@ const copied = [
   'examples/**/*',
 ]
 
-/** A page about the files of the repository, which the package does not have. */
-const omitted: ReadonlySet<string> = new Set(['docs/reference/path-files.md'])
+/** Pages for those who change the gateway: they need the repository. */
+const omitted: ReadonlySet<string> = new Set(['docs/reference/path-files.md', 'docs/explanation/missed-aims.md'])
 
 /**
  * Copies the documents and examples that git tracks, without the environments and data that runs have left beside examples. Links to files
