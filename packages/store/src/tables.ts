@@ -52,7 +52,7 @@ import { createEntryTable } from './threads/entries.ts'
 import type { ThreadTable } from './threads/threads.ts'
 import { createThreadTable } from './threads/threads.ts'
 
-/** The tables that several stores share. Their members run synchronously inside a write. */
+/** The tables that several stores share. Their members are operations of a write. */
 export interface Tables {
   readonly channels: ChannelFacts
   readonly threads: ThreadTable

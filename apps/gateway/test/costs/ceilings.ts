@@ -85,8 +85,8 @@ export const ceilings: readonly Ceiling[] = [
     company: 'alone',
     kind: 'promises',
     // The figures include five more since a turn whose process died runs alone, and since one that lost its lease ends at once. The named
-    // steps of a proof and of a turn cost three to eight. An A2A caller that waits on a busy machine costs up to eight more.
-    ceilings: { activitypub: 150, a2a: 180, email: 229, web: 165, delivery: 140 },
+    // steps of a proof and of a turn cost three to eight. An A2A caller that waits on a busy machine costs one or two more.
+    ceilings: { activitypub: 150, a2a: 168, email: 229, web: 162, delivery: 136 },
     aims: forMessages(40),
     floor: steady,
   },

@@ -20,13 +20,16 @@ interface WavePlan {
   readonly select: (sorted: readonly number[], kind: CostKind) => number | undefined
 }
 
+/** The kinds whose figures a poll raises most. */
+const pollingKinds: ReadonlySet<CostKind> = new Set(['promises', 'rounds'])
+
 /**
- * The plan of the waves. Once a second the gateway also polls for work that other gateways left, so single messages count with the median of their
- * waves. Their round trips count with the lowest figure: on a busy machine a wave takes as long as a second, so most waves contain the round trips of a
- * poll. Batches count with their lowest figure, because on a busy machine the messages of some waves do not overlap.
+ * The plan of the waves. Once a second the gateway also polls for work that other gateways left, so the statements and bytes of single messages count
+ * with the median of their waves. Their promises and round trips count with the lowest figure: on a busy machine a wave takes as long as a second, so
+ * most waves contain a poll. Batches count with their lowest figure, because on a busy machine the messages of some waves do not overlap.
  */
 const waves: Readonly<Record<Company, WavePlan>> = {
-  alone: { size: 1, count: 15, select: (sorted, kind) => sorted[kind === 'rounds' ? 0 : sorted.length >> 1] },
+  alone: { size: 1, count: 15, select: (sorted, kind) => sorted[pollingKinds.has(kind) ? 0 : sorted.length >> 1] },
   together: { size: 64, count: 5, select: sorted => sorted[0] },
 }
 

@@ -1,10 +1,9 @@
 import type { ListedDecision, MessageRecord } from '@postern/pipeline'
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, operatorToken } from '../setup/gateway.ts'
-import { insist } from '../setup/requirement-steps.ts'
+import { operatorToken } from '../setup/gateway.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
-import { allowAlways, askForRefund, openTillGateway } from '../setup/till-gateway.ts'
+import { allowAlways, answerAfterKill, askForRefund, openTillGateway } from '../setup/till-gateway.ts'
 
 // This test runs kill -9 around a decision that the gateway remembers.
 
@@ -24,18 +23,11 @@ const listKept = async () => (await operate<{ items: readonly ListedDecision[] }
 test('the store commits a decision and its memory together, or neither (E-39)', {
   timeout: 240_000,
 }, async () => {
-  const { gateway, url } = setup
   for (const [round, delayMs] of drawDelays({ quick: 2, long: 8, lastMs: 42 }).entries()) {
-    const { objectId, path } = await askForRefund(setup, 100 + round)
-    const pendingResponse = allowAlways(setup, path).catch(() => undefined)
-    await new Promise(resolve => setTimeout(resolve, delayMs))
-    await gateway.kill()
-    await pendingResponse
-    await gateway.start()
-    // A decision that was not durable is made again here, for this call only.
-    await insist(url, path)
-    await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
-    setup.expectOneRefund(String(100 + round), setup.answersTo(objectId)[0] ?? '')
+    const refund = await askForRefund(setup, 100 + round)
+    // The second decision, which follows a lost one, is for this call only.
+    const decide = () => allowAlways(setup, refund.path)
+    setup.expectOneRefund(String(100 + round), await answerAfterKill(setup, refund, { delayMs, decide }))
     const { items: requirements } = await operate<{ items: readonly { id: string }[] }>('/requirements')
     const { message } = await operate<MessageRecord>(`/messages/urn:postern:resolution:${requirements[0]?.id}`)
     const storedDecisions = await listKept()

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openModelServer } from '@postern/agents/test-model-server'
 import { expect } from 'vitest'
+import { eventually } from './gateway.ts'
 import type { KilledGateway } from './killed-gateway.ts'
 import { openKilledGateway } from './killed-gateway.ts'
-import { findActionPath } from './requirement-steps.ts'
+import { findActionPath, insist } from './requirement-steps.ts'
 import { call, lastOf, replyWith } from './swarm-gateway.ts'
 
 /** A shop whose model calls a tool that needs permission, and that records its beginning and its end. */
@@ -62,6 +63,27 @@ export async function openTillGateway(shop: Readonly<Record<string, unknown>>): 
       await model.close()
     },
   }
+}
+
+/** A refund that somebody may allow at a path. */
+type AskedRefund = Awaited<ReturnType<typeof askForRefund>>
+
+/** Kills the gateway some time after a decision, starts it again, decides once more, and returns the answer. */
+export async function answerAfterKill(
+  setup: TillGateway,
+  { objectId, path }: AskedRefund,
+  { delayMs, decide }: { readonly delayMs: number; readonly decide: () => Promise<unknown> },
+): Promise<string> {
+  const { gateway, url } = setup
+  const pendingResponse = decide().catch(() => undefined)
+  await new Promise(resolve => setTimeout(resolve, delayMs))
+  await gateway.kill()
+  await pendingResponse
+  await gateway.start()
+  // A decision that was not durable is made again here.
+  await insist(url, path)
+  await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
+  return setup.answersTo(objectId)[0] ?? ''
 }
 
 /** Asks for a refund, and returns the post and the path at which somebody can allow the refund. */

@@ -2,8 +2,8 @@
 import type { Sql } from '../sql/sql.ts'
 
 /**
- * Deletes the rows of threads, but neither messages nor entries. `threads` is a JSON list of thread numbers. The statements read whole tables and run
- * synchronously inside a write.
+ * Deletes the rows of threads, but neither messages nor entries. `threads` is a JSON list of thread numbers. The statements read whole tables and belong
+ * to a write.
  */
 interface ThreadRowRemoval {
   /** Deletes the data that agents stored for the threads. */

@@ -20,7 +20,7 @@ export interface EditableMessage extends OpenTurn {
   readonly speaker: string | null
 }
 
-/** Applies edits to messages. The members run synchronously inside a write. */
+/** Applies edits to messages. The members are operations of a write. */
 export interface EditTable {
   /** Finds the newest waiting message with the author and object of an edit. Returns undefined if its running turn was aborted `maxAborts` times already. */
   findEditable(intake: Intake): Operation<EditableMessage | undefined>

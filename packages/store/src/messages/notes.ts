@@ -26,7 +26,7 @@ interface NotePosition {
   readonly owner?: string | undefined
 }
 
-/** Notes of turns, such as tool calls and unfinished answers. The members run synchronously, inside a write. */
+/** Notes of turns, such as tool calls and unfinished answers. The members are operations of a write. */
 export interface NoteTable {
   /** Stores notes in their order. A note replaces an earlier note of the same name. */
   upsert(batch: Batch, notes: readonly NoteDraft[], position: NotePosition): Operation<void>

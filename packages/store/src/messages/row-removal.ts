@@ -25,7 +25,7 @@ interface RemovedRows {
 
 /**
  * Deletes a message, its answer and all rows that depend on them, except notes and names, and corrects the totals. A digest of the duplicate key
- * stays until it expires. The deletion runs synchronously inside a write.
+ * stays until it expires. The deletion is an operation of a write.
  */
 type RemoveRows = (batch: Batch, message: number, now: number) => Operation<RemovedRows>
 

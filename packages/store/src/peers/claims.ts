@@ -10,7 +10,7 @@ interface Claim {
 
 /**
  * Deletes the refusals of requests that claimed to be from somebody, and returns their number. `names` are principals and addresses. The deletion
- * reads all refusals, whose number is bounded, and runs synchronously inside a write.
+ * reads all refusals, whose number is bounded, and is an operation of a write.
  */
 type RemoveClaims = (names: readonly string[]) => Operation<number>
 

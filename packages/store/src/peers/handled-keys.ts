@@ -38,7 +38,7 @@ interface MessageKey {
   readonly duplicateKey: string
 }
 
-/** The table with digests of the keys of deleted messages. The members run synchronously inside a write. */
+/** The table with digests of the keys of deleted messages. The members are operations of a write. */
 export interface HandledKeyTable {
   /** Stores the digest of the key of a message that is about to be deleted, for the time in which its peer may repeat the message. */
   storeDigest(message: number, now: number): Operation<void>

@@ -33,8 +33,8 @@ export function hideKey({ kind, key }: RecordName, { digest }: Pick<KeyedDigests
 }
 
 /**
- * Prepares the removal of people's names from the records that protect others from them. `agent` is null for all agents. The removal runs
- * synchronously inside a write.
+ * Prepares the removal of people's names from the records that protect others from them. `agent` is null for all agents. The removal is an
+ * operation of a write.
  */
 export function createRecordHider(
   db: Sql,

@@ -7,7 +7,7 @@ import type { WriterExclusivity } from '../sql/ownership.ts'
 import type { Sql } from '../sql/sql.ts'
 import { loadRareKeys } from './rare-keys.ts'
 
-/** The table of relations, such as `follower` and `blocked_by`. The members run synchronously inside a write. */
+/** The table of relations, such as `follower` and `blocked_by`. The members are operations of a write. */
 export interface RelationTable {
   has(key: RelationKey): Operation<boolean>
   relate(key: RelationKey, target: Relation['target'], now: number): void

@@ -34,7 +34,7 @@ interface CodeRow {
   readonly ended_in: number | null
 }
 
-/** Issues codes and links the addresses whose codes are confirmed. The members run synchronously inside a write. */
+/** Issues codes and links the addresses whose codes are confirmed. The members are operations of a write. */
 export interface LinkCodeTable {
   request(batch: Batch, request: LinkRequest, now: number): Operation<LinkRequestResult>
   confirm(batch: Batch, confirmation: LinkConfirmation, now: number): Operation<LinkConfirmationResult>

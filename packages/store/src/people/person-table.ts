@@ -18,7 +18,7 @@ export function readPersonKey(key: string, subject?: string | null): PersonAddre
   return typeof subject === 'string' ? { ...address, subject } : address
 }
 
-/** The tables of linked addresses and of the state of people. The members run synchronously inside a write. */
+/** The tables of linked addresses and of the state of people. The members are operations of a write. */
 export interface PersonTable {
   /** Lists the keys of all addresses of the person with this address, in order. */
   findKeys(agent: string, key: string): Operation<readonly string[]>

@@ -9,7 +9,7 @@ import type { Operation } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 
-/** The table of recorded answers of other hosts. The members run synchronously inside a write. */
+/** The table of recorded answers of other hosts. The members are operations of a write. */
 export interface RecordedFetchTable {
   /** Deletes the answers that these principals have published, and returns their number. */
   forget(owners: readonly string[]): Operation<number>

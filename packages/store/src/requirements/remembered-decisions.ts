@@ -19,7 +19,7 @@ import type { Operation } from '../sql/operation.ts'
 import { flatMapInOrder, mapInOrder } from '../sql/operation.ts'
 import type { Sql } from '../sql/sql.ts'
 
-/** The table of decisions that count for later calls. They are stored as records. The members run synchronously. */
+/** The table of decisions that count for later calls. They are stored as records. The members are operations. */
 export interface RememberedTable {
   /** Stores a decision if it is to be remembered, inside the write that resolves the requirement. */
   remember(requirement: RequirementRecord, decision: RequirementDecision, now: number): Operation<void>

@@ -32,7 +32,7 @@ interface RequirementDeps {
   readonly taskCancel: Pick<TaskCancel, 'cancel'>
 }
 
-/** The table of requirements of agents. The members run synchronously inside a write. */
+/** The table of requirements of agents. The members are operations of a write. */
 export interface RequirementTable {
   /**
    * Stores at least one requirement. If an older requirement expires by this, the task that waits for the older one is canceled, because nobody can

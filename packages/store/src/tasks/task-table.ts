@@ -194,8 +194,8 @@ export const taskColumns = `tasks.id, tasks.owner, tasks.native_id, tasks.agent,
   WHERE e.task_id = tasks.id AND e.kind = 'response' AND e.seq <> coalesce(tasks.response_seq, 0)) AS has_earlier`
 
 /**
- * Runs `change` and adds its effect on the bytes of a message, its answer and its notes to the total of the task's owner. It runs synchronously
- * inside a write.
+ * Runs `change` and adds its effect on the bytes of a message, its answer and its notes to the total of the task's owner. It is an operation
+ * of a write.
  */
 type CountChange = (batch: Batch, message: number, change: () => Operation<void>) => Operation<void>
 

@@ -5,7 +5,7 @@ import { formatZeroTotalDeletion } from '../transaction/zero-totals.ts'
 
 /**
  * Prepares the deletion of an empty thread of an owner, with its key and the state of agents for it. A thread with any message stays, for example with
- * the event of another canceled task. The deletion runs synchronously inside a write.
+ * the event of another canceled task. The deletion is an operation of a write.
  */
 export function createOwnThreadRemoval(db: Sql): (thread: number, owner: string) => Operation<void> {
   const deleteThread = db.prepare<{ key: string; agent: string; channel: string }>(

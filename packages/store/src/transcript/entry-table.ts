@@ -20,7 +20,7 @@ interface InsertedEntry {
   readonly bytes: number
 }
 
-/** The table of the entries of threads. All members run synchronously. Members that change rows must be called inside a write. */
+/** The table of the entries of threads. The members are operations. Those that change rows belong to a write. */
 export interface TranscriptEntryTable {
   insert(thread: number, entry: EntryBody, positions: ThreadPositions): InsertedEntry
   /** Adds the names that the writer gave to an entry. With `keepsExisting`, an existing name keeps its entry. */

@@ -25,7 +25,7 @@ export interface NewEntries {
 /** The maximum number of entries that one transaction adds, so that other writes can run in between. */
 const maxNewEntries = 200
 
-/** The bindings of conversations to threads. The members run synchronously. */
+/** The bindings of conversations to threads. The members are operations. */
 export interface StoreBindings {
   findStoreThread(name: StoreThreadName): Operation<number | undefined>
   /**

@@ -12,7 +12,7 @@ import type { StoreBindings } from './store-bindings.ts'
 import type { ThreadExtent, TranscriptThread, TranscriptThreadTable } from './threads/transcript-thread-table.ts'
 import type { UsageTable } from './threads/usage-table.ts'
 
-/** Writes to threads, and updates the totals of their owner within the quota. The members run synchronously inside a write. */
+/** Writes to threads, and updates the totals of their owner within the quota. The members are operations of a write. */
 export interface ThreadWriter {
   open(batch: Batch, thread: NewThread): Operation<ThreadKey>
   /** Adds as many new entries of bound conversations to a thread as fit into one transaction. */

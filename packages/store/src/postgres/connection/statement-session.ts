@@ -185,7 +185,7 @@ export function createStatement(text: string): PlainStatement {
 
 const readTraits = (text: string) => ({ isSelect: /^\s*SELECT\b/.test(text), locksRows: text.includes('SKIP LOCKED') })
 
-/** Returns a function that creates statements. The same text gets the same statement, because an operation that runs again may prepare it again. */
+/** Returns a function that creates statements. The same text gets the same statement, so that a connection prepares it once. */
 export function createStatementCache(): (text: string) => PlainStatement {
   const statements = new Map<string, PlainStatement>()
   return text => {

@@ -19,7 +19,7 @@ export interface PartialAnswerDraft {
   readonly response: ResponseDraft
 }
 
-/** Stores answers and their changes, and queues their deliveries. The members run synchronously inside a write. */
+/** Stores answers and their changes, and queues their deliveries. The members are operations of a write. */
 export interface PartialAnswerTable extends Rewording {
   /** Stores an answer and queues its deliveries. @returns the seq of the response, if there is one */
   storeAnswer(

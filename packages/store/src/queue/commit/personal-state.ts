@@ -6,7 +6,7 @@ import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { personConflict } from '../../transaction/conflict-keys.ts'
 
-/** Writes the members of an answer that concern the person and not the conversation. The members run synchronously inside the commit. */
+/** Writes the members of an answer that concern the person and not the conversation. The members are operations of the commit. */
 export interface PersonalWriter {
   /** Returns true if the stored state is still the state from which the agent computed the new one. It also locks the stored state. */
   isCurrent(batch: Batch, turn: Turn, changed: ChangedPersonState): Operation<boolean>

@@ -17,7 +17,7 @@ interface NewContent extends Pick<Answer, 'withdrawal'> {
   readonly blobs?: readonly Blob[] | undefined
 }
 
-/** Revises and deletes responses of agents. The members run synchronously inside a write. */
+/** Revises and deletes responses of agents. The members are operations of a write. */
 export interface Rewording {
   /** Replaces the content of a response and sends nothing. */
   reword(

@@ -38,7 +38,7 @@ export interface MergedTurn {
   readonly task_id: number | null
 }
 
-/** Merges turns and lists merged turns. The members run synchronously inside a write. */
+/** Merges turns and lists merged turns. The members are operations of a write. */
 interface TurnMerging {
   /**
    * Merges a due turn that was never leased with the turns of the same speaker directly after it, within `mergeBounds`. Returns the last of these turns,

@@ -14,7 +14,7 @@ interface NoteRow {
   readonly run_id: string | null
 }
 
-/** Reads the entries of the transcript that are notes of turns. The members run synchronously. */
+/** Reads the entries of the transcript that are notes of turns. The members are operations. */
 interface StoreNotes {
   /** Reads the entries of a note. Returns undefined if the note was deleted or the row is no note. */
   read(seq: number, thread_id: string): Operation<readonly EntryBody[] | undefined>

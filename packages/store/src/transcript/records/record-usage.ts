@@ -4,7 +4,7 @@ import type { RecordQuota } from '@postern/transcript'
 import type { Operation } from '../../sql/operation.ts'
 import type { Sql } from '../../sql/sql.ts'
 
-/** The totals of the records that agents store. Triggers update them. The members run synchronously inside a write. */
+/** The totals of the records that agents store. Triggers update them. The members are operations of a write. */
 interface RecordUsageTable {
   read(owner: string): Operation<RecordQuota>
   /** Runs `operation` and checks the quota afterwards. An operation that reduces the stored data is always allowed. @throws Rejection too_large */

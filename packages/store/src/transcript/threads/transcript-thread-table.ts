@@ -19,7 +19,7 @@ export interface TranscriptThread {
 /** The last positions of a thread and the amounts stored in it. */
 export type ThreadExtent = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq' | 'entries' | 'bytes'>
 
-/** The tables of threads, their names and their locks. All members run synchronously. Members that change rows must be called inside a write. */
+/** The tables of threads, their names and their locks. The members are operations. Those that change rows belong to a write. */
 export interface TranscriptThreadTable {
   /** Finds a thread of its owner. */
   find(key: ThreadKey): Operation<TranscriptThread | undefined>

@@ -7,7 +7,7 @@ import type { Batch } from '../../transaction/batch.ts'
 import { maxOperations } from '../../transaction/bounds.ts'
 import { formatZeroTotalDeletion } from '../../transaction/zero-totals.ts'
 
-/** The running totals of transcripts, so that a quota check reads no thread. All members run synchronously. Members that change rows must be called inside a write. */
+/** The running totals of transcripts, so that a quota check reads no thread. The members are operations. Those that change rows belong to a write. */
 export interface UsageTable {
   /** Adds amounts to the totals of an owner. `quota` limits the totals that grow. @throws Rejection too_large */
   add(owner: string, amounts: OwnerQuota, quota?: OwnerQuota): Operation<void>
