@@ -4,6 +4,7 @@ import { maxAborts } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import type { ResponseTable } from '../messages/responses.ts'
+import { formatSuperseded } from '../messages/superseded-edits.ts'
 import type { OpenTurn } from '../queue/turns/open-turn.ts'
 import type { TurnTable } from '../queue/turns/turn-table.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
@@ -72,7 +73,7 @@ export function createEditTable(db: Sql, { blobs, turns, responses }: EditDeps):
 
 /**
  * Prepares the replacement of content by an edit. The message that is in the conversation, or that waits for its answer, gets the content of the
- * edit. Earlier edits lose their content. So an edit rewrites one or two rows, independent of the number of earlier edits.
+ * edit. Earlier edits lose their content. So an edit reads and rewrites one or two rows, independent of the number of earlier edits.
  */
 function createContentReplacement(
   db: Sql,
@@ -82,7 +83,7 @@ function createContentReplacement(
   const replace = db.prepare<{ readonly seq: number; readonly scope: string; readonly content: string }>(
     `UPDATE messages SET content = CASE WHEN scope = 'conversation' OR ${openCondition} THEN ?1 ELSE '[]' END, edited_at = ?2
      WHERE principal = ?3 AND object = ?4 AND channel IN (?5) AND agent = ?6 AND forgotten_at IS NULL AND kind = 'message' AND seq < ?7
-       AND (content <> '[]' OR edited_at IS NULL) RETURNING seq, scope, content`,
+       AND ${formatSuperseded()} = 0 RETURNING seq, scope, content`,
   )
   const markAsEvent = db.prepare("UPDATE messages SET scope = 'event' WHERE seq = ? AND scope = 'conversation'")
   return function* (batch, edit, { intake, entry, blobs: files, storedBy, rawBlob }, now) {

@@ -12,6 +12,7 @@ import { addOverdueRequirements } from './migrations/10-overdue-requirements.ts'
 import { indexThreadIds } from './migrations/11-thread-id-index.ts'
 import { addDeliveryReasons } from './migrations/12-delivery-reasons.ts'
 import { addThreadEvents } from './migrations/13-thread-events.ts'
+import { separateSupersededEdits } from './migrations/14-superseded-edits.ts'
 
 /**
  * The migrations in their order. A database of version n has had the first n migrations. The statements of a landed migration are never edited, because
@@ -31,4 +32,5 @@ export const schemaMigrations: readonly string[] = [
   indexThreadIds,
   addDeliveryReasons,
   addThreadEvents,
+  separateSupersededEdits,
 ]

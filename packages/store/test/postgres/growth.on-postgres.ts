@@ -29,6 +29,14 @@ async function countReadRows(schema: string): Promise<number> {
   return Number(row?.read)
 }
 
+/** Counts the rows of `messages` that its indexes led to. */
+async function countFetchedRows(schema: string): Promise<number> {
+  const [row] = await askServer<{ fetched: string }>(
+    `SELECT idx_tup_fetch AS fetched FROM pg_stat_user_tables WHERE schemaname = '${schema}' AND relname = 'messages'`,
+  )
+  return Number(row?.fetched)
+}
+
 async function isAnalyzed(schema: string): Promise<boolean> {
   const [row] = await askServer<{ tuples: number }>(
     `SELECT reltuples AS tuples FROM pg_class WHERE oid = '"${schema}".messages'::regclass`,
@@ -57,4 +65,20 @@ test('a message in a new database does not scan earlier ones, even without table
   // Each message reads at most the 300 rows from before the analysis. Without the analysis it would read 2,000.
   await expect.poll(() => countReadRows(schema)).toBeGreaterThan(1_500)
   expect((await countReadRows(schema)) / 1_500).toBeLessThan(300)
+})
+
+test('an edit reads none of the earlier edits except the newest', async () => {
+  const url = makeDatabase()
+  const options = { channels: sketchedChannels, url, now: Date.now, log: discardLog, holder: 'worker' }
+  const store = await openPostgresStore(options)
+  const authorship = { author: 'https://peer.test/ada', object: 'note' }
+  const passed = 300
+  for (let number = 0; number < passed; number += 1) {
+    const message = { thread_source: 't', kind: number === 0 ? 'message' : 'edit' } as const
+    await store.admit(sketchIntake(`m${number}`, { authorship, message }), 'c')
+  }
+  await store.close()
+  await expect.poll(() => countFetchedRows(schemaOf(url))).toBeGreaterThan(passed)
+  // An edit reads six rows. If it read all earlier edits, it would read 150.
+  expect((await countFetchedRows(schemaOf(url))) / passed).toBeLessThan(12)
 })
