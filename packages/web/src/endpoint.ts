@@ -5,7 +5,7 @@ import type { ResponseSemaphore } from '@postern/limits'
 import { createOpenCount } from '@postern/limits'
 import { isJsonObject, Rejection } from '@postern/message'
 import type { ChannelContext } from '@postern/pipeline'
-import type { OwnerQuota, RecordQuota, RecordStore, TranscriptStore } from '@postern/transcript'
+import type { OwnerQuota, RecordQuota, RecordStore, ThreadAlias, ThreadKey, TranscriptStore } from '@postern/transcript'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { WebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
@@ -38,13 +38,19 @@ export interface WebDeps {
 
 /** The transcript, whose threads can be bound to conversations of the store. */
 export interface BoundTranscript extends TranscriptStore {
-  hasConversation(conversation: StoreConversation): Promise<boolean>
+  /** Finds the thread with this alias and the conversation that belongs to it, and writes nothing. */
+  findBinding(
+    owner: string,
+    alias: ThreadAlias,
+    conversation: StoreConversation,
+  ): Promise<{ readonly thread: ThreadKey | undefined; readonly hasConversation: boolean }>
+  /**
+   * Opens a thread with a conversation of the store. If another thread has this alias already, binds the conversation to that thread. Returns undefined
+   * if there is neither such a thread nor such a conversation.
+   */
+  openBound(owner: string, alias: ThreadAlias, conversation: StoreConversation): Promise<ThreadKey | undefined>
   /** Binds a conversation to a thread. With `reader`, it shows only messages of these principals and the answers to them. */
-  bindStore(
-    thread: { readonly owner: string; readonly thread_id: string },
-    conversation: StoreConversation | number,
-    reader?: readonly string[],
-  ): Promise<boolean>
+  bindStore(thread: ThreadKey, conversation: StoreConversation | number, reader?: readonly string[]): Promise<boolean>
   /** Reads the usage of an owner. Runs count as entries. */
   readUsage(owner: string): Promise<OwnerQuota>
   /**

@@ -43,21 +43,21 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'statements',
-    ceilings: { activitypub: 9.5, a2a: 19.5, email: 20, web: 30.5, delivery: 9.5 },
+    ceilings: { activitypub: 8.5, a2a: 14.5, email: 12.5, web: 23.5, delivery: 7.5 },
     aims: statementAims,
     floor: steady,
   },
   {
     company: 'together',
     kind: 'statements',
-    ceilings: { activitypub: 11, a2a: 17, email: 19, web: 30, delivery: 15 },
+    ceilings: { activitypub: 9, a2a: 14.5, email: 13.5, web: 22, delivery: 13 },
     aims: statementAims,
     floor: loose,
   },
   {
     company: 'alone',
     kind: 'commits',
-    ceilings: { activitypub: 1.1, a2a: 1.1, email: 1.1, web: 3.2, delivery: 1.2 },
+    ceilings: { activitypub: 1.1, a2a: 1.1, email: 1.1, web: 2.2, delivery: 1.2 },
     floor: steady,
   },
   {

@@ -46,7 +46,7 @@ import { createQuotaCheck } from './exceeded-quota.ts'
 import type { QuotaTable } from './quotas.ts'
 import { countStoppedMessage } from './stopped-totals.ts'
 import { createStorageCheck, storedSizeOf } from './storage-quota.ts'
-import type { StoredContext } from './stored-context.ts'
+import type { ReadStoredContext, StoredContext } from './stored-context.ts'
 import { createContextReader } from './stored-context.ts'
 import type { TurnPlannerDeps } from './turn-planner.ts'
 import { createTurnPlanner, noTurn } from './turn-planner.ts'
@@ -123,14 +123,14 @@ type AdmitWithContext = (
 ) => Operation<AdmitResult | IntakeRefusal>
 
 interface DraftAdmissionDeps {
-  readonly readContext: (draft: MessageDraft) => Operation<StoredContext>
+  readonly readContext: ReadStoredContext
   readonly admitWithContext: AdmitWithContext
 }
 
 /** Prepares the admission of a message that may be a duplicate. */
 function createDraftAdmission(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
-  { requirements, handledKeys }: Pick<AdmissionDeps, 'requirements' | 'handledKeys'>,
+  { requirements, handledKeys, threads }: Pick<AdmissionDeps, 'requirements' | 'handledKeys' | 'threads'>,
   { readContext, admitWithContext }: DraftAdmissionDeps,
 ): (batch: Batch, draft: MessageDraft) => Operation<AdmitResult | IntakeRefusal> {
   const findDuplicate = createDuplicateFinder(db, { handledKeys, now })
@@ -160,10 +160,11 @@ function createDraftAdmission(
 
   return function* (batch, draft) {
     const { intake } = draft
-    const [{ earlierMessage, isForgotten, totals }, context] = yield* runTogether([
+    const [{ earlierMessage, isForgotten, totals, threadOfKey }, storedContext] = yield* runTogether([
       () => findDuplicate(draft),
-      () => readContext(draft),
+      () => readContext(draft, threads.findReferenced),
     ])
+    const context = { ...storedContext, thread: storedContext.thread ?? threadOfKey }
     if (!earlierMessage && isForgotten) return { outcome: 'forgotten', message: 0 }
     if (!earlierMessage)
       return findExceededQuota(batch, draft, totals) ?? (yield* admitWithDecision(batch, draft, context))

@@ -2,9 +2,10 @@
 import type { ChannelName } from '@postern/message'
 import type { TurnBudget } from '@postern/pipeline'
 import { digestName } from '../digests/digest-name.ts'
+import { prepareForRows, repeatRow } from '../sql/multi-row.ts'
 import type { Operation } from '../sql/operation.ts'
 import { runTogether } from '../sql/operation.ts'
-import type { Sql } from '../sql/sql.ts'
+import type { Query, Sql, SqlValue } from '../sql/sql.ts'
 import { maxClockSkewMs } from './clock-skew.ts'
 
 /** The thread and channel whose budgets are checked. */
@@ -22,15 +23,28 @@ export interface BudgetTable {
   consume(budgets: readonly TurnBudget[], context: BudgetContext): void
 }
 
+interface BudgetRow {
+  readonly key: string
+  readonly expires_at: number
+  readonly used: number
+}
+
+/** Returns true if the period of a budget has not ended. A period that begins in the future was stored with a wrong clock. */
+function isRunning({ expires_at }: BudgetRow, { withinMs }: TurnBudget, now: number): boolean {
+  return expires_at > now && expires_at <= now + withinMs + maxClockSkewMs
+}
+
 export function createBudgetTable(db: Sql): BudgetTable {
-  const find = db.prepare<{ used: number }>(
-    'SELECT used FROM turn_budgets WHERE key = ? AND expires_at > ? AND expires_at <= ?',
+  const listRows = prepareForRows<Query<BudgetRow>, string>(rowCount =>
+    db.prepare(`SELECT key, expires_at, used FROM turn_budgets WHERE key IN (${repeatRow('?', rowCount)})`),
   )
-  const expiredCondition = 'turn_budgets.expires_at <= ?3 OR turn_budgets.expires_at > ?4'
-  const consumeTurn = db.prepare(
-    `INSERT INTO turn_budgets (key, expires_at, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
-       used = CASE WHEN ${expiredCondition} THEN 1 ELSE turn_budgets.used + 1 END,
-       expires_at = CASE WHEN ${expiredCondition} THEN ?2 ELSE turn_budgets.expires_at END`,
+  const expiredCondition = `turn_budgets.expires_at <= ?1 OR turn_budgets.expires_at > excluded.expires_at + ${maxClockSkewMs}`
+  const consumeTurns = prepareForRows<Query, readonly SqlValue[]>(rowCount =>
+    db.prepare(
+      `INSERT INTO turn_budgets (key, expires_at, used) VALUES ${listConsumedRows(rowCount)} ON CONFLICT (key) DO UPDATE SET
+         used = CASE WHEN ${expiredCondition} THEN 1 ELSE turn_budgets.used + 1 END,
+         expires_at = CASE WHEN ${expiredCondition} THEN excluded.expires_at ELSE turn_budgets.expires_at END`,
+    ),
   )
   // Strangers can fill this table. Each insert removes two expired rows, so the table shrinks again.
   const removeExpired = db.prepare(
@@ -39,31 +53,30 @@ export function createBudgetTable(db: Sql): BudgetTable {
   )
   return {
     *findExceeded(budgets, context) {
-      function* countUsed(budget: TurnBudget) {
-        return (
-          (yield* find.get(keyOf(budget, context), context.now, context.now + budget.withinMs + maxClockSkewMs))
-            ?.used ?? 0
-        )
-      }
       const isUnused = ({ isPerThread }: TurnBudget) => isPerThread === true && context.isNewThread
-      const usedCounts = yield* runTogether(
-        budgets.map(
-          budget =>
-            function* () {
-              return isUnused(budget) ? 0 : yield* countUsed(budget)
-            },
-        ),
-      )
-      return budgets.find((budget, index) => (usedCounts[index] ?? 0) >= budget.turns)
+      const keys = budgets.map(budget => (isUnused(budget) ? undefined : keyOf(budget, context)))
+      const queries: (() => Operation<BudgetRow[]>)[] = []
+      const usedKeys = [...new Set(keys)].filter(key => key !== undefined)
+      listRows(usedKeys, (query, slice) => queries.push(() => query.all(...slice)))
+      const rows = new Map((yield* runTogether(queries)).flat().map(row => [row.key, row]))
+      return budgets.find((budget, index) => {
+        const row = rows.get(keys[index] ?? '')
+        const usedTurns = row && isRunning(row, budget, context.now) ? row.used : 0
+        return usedTurns >= budget.turns
+      })
     },
     consume(budgets, context) {
-      for (const budget of budgets) {
-        const expiresAt = context.now + budget.withinMs
-        consumeTurn.run(keyOf(budget, context), expiresAt, context.now, expiresAt + maxClockSkewMs)
-      }
-      if (budgets.length > 0) removeExpired.run(context.now)
+      if (budgets.length === 0) return
+      const rows = new Map(budgets.map(budget => [keyOf(budget, context), context.now + budget.withinMs]))
+      consumeTurns([...rows], (insert, slice) => insert.run(context.now, ...slice.flat()))
+      removeExpired.run(context.now)
     },
   }
+}
+
+/** Formats the rows of budgets that use one turn. The first parameter of the statement is the time. */
+function listConsumedRows(rowCount: number): string {
+  return Array.from({ length: rowCount }, (_, index) => `(?${2 * index + 2}, ?${2 * index + 3}, 1)`).join(', ')
 }
 
 /** Returns a digest as the key of a budget, because the budget outlives the messages of the person whom its plain key would name. */

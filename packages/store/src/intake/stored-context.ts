@@ -28,14 +28,14 @@ export interface StoredContext {
   readonly keyUses: readonly (number | undefined)[]
 }
 
+/** Reads the rows that concern a message. `findThread` finds its thread, by default with all of its names. */
+export type ReadStoredContext = (draft: MessageDraft, findThread?: ThreadTable['find']) => Operation<StoredContext>
+
 /**
  * Prepares the queries that almost every message needs. A remote database receives them in one round trip. They run inside a write, before the write
  * changes rows.
  */
-export function createContextReader(
-  tables: ContextDeps,
-  now: () => number,
-): (draft: MessageDraft) => Operation<StoredContext> {
+export function createContextReader(tables: ContextDeps, now: () => number): ReadStoredContext {
   function* isWithdrawn({ message: { received_via: via }, authorship }: Intake): Operation<boolean> {
     return authorship !== undefined && (yield* tables.withdrawals.has(via, authorship, now()))
   }
@@ -55,12 +55,12 @@ export function createContextReader(
     return task ? yield* tables.tasks.find(task) : undefined
   }
 
-  return function* ({ intake, proofKeys }) {
+  return function* ({ intake, proofKeys }, findThread = tables.threads.find) {
     const findUses = proofKeys.map(key => () => tables.proofKeys.findUse(key))
     const [wasWithdrawn, wasBlocked, thread, task, keyUses] = yield* runTogether([
       () => isWithdrawn(intake),
       () => isBlockedBy(intake),
-      () => tables.threads.find(intake),
+      () => findThread(intake),
       () => findTask(intake.disposition === 'answer' ? intake.task : undefined),
       () => runTogether(findUses),
     ])

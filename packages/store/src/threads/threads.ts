@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { ChannelName } from '@postern/message'
 import type { Intake, LookupStore } from '@postern/pipeline'
 import { parseJson } from '../sql/json-columns.ts'
+import { prepareForRows, repeatRow } from '../sql/multi-row.ts'
 import type { Operation } from '../sql/operation.ts'
 import type { Query, Sql } from '../sql/sql.ts'
 
@@ -43,6 +44,8 @@ export interface ThreadTable {
   assignThread(intake: Intake, thread: number | undefined): Operation<AssignedThread>
   /** Finds the thread of a message by the first of its references that is a name, or else by its `thread_source`. */
   find(intake: Intake): Operation<number | undefined>
+  /** Finds the thread like `find`, but not by the `thread_source`. `selectThreadOfKey` reads that as a part of another statement. */
+  findReferenced(intake: Intake): Operation<number | undefined>
   /** Returns the scope of a thread. */
   scopeOf(thread: number): Operation<NameScope>
   /** Adds names to a thread. Existing names keep their thread, so that nobody can move a conversation to another one. */
@@ -72,7 +75,7 @@ export function createThreadTable(db: Sql): ThreadTable {
     *assignThread(intake, thread) {
       return thread === undefined ? yield* insertNew(intake, nameScopeOf(intake)) : { thread }
     },
-    find: createThreadFinder(db),
+    ...createThreadFinder(db),
     *scopeOf(thread) {
       const row = yield* findScope.get(thread)
       if (!row) throw new Error(`there is no thread ${thread}`)
@@ -86,9 +89,16 @@ export function createThreadTable(db: Sql): ThreadTable {
   }
 }
 
+const selectByName = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
+
+/** Returns the thread of a message's `thread_source` as a column of a SELECT. The arguments are the parameters of the statement. */
+export function selectThreadOfKey({ agent, channel, scope, key }: NameScope & Pick<ThreadIds, 'key'>): string {
+  return `(SELECT thread_id FROM thread_aliases
+    WHERE name = ${key} AND agent = ${agent} AND channel = ${channel} AND scope = ${scope} AND is_key = 1)`
+}
+
 /** Prepares the search for the thread of a message. */
-function createThreadFinder(db: Sql): ThreadTable['find'] {
-  const selectByName = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
+function createThreadFinder(db: Sql): Pick<ThreadTable, 'find' | 'findReferenced'> {
   const findByName = db.prepare<{ thread_id: number }>(`${selectByName} ORDER BY is_key LIMIT 1`)
   const findByKey = db.prepare<{ thread_id: number }>(`${selectByName} AND is_key = 1`)
   const threadExists = db.prepare('SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
@@ -108,13 +118,19 @@ function createThreadFinder(db: Sql): ThreadTable['find'] {
     return joined && (yield* threadExists.get(joined.id, agent, joined.via, joined.key)) ? joined.id : undefined
   }
 
-  return function* (intake) {
-    if (intake.thread.joined) return yield* findJoined(intake)
-    const scope = nameScopeOf(intake)
-    const thread = yield* findByReference(intake.thread.references, scope)
-    return (
-      thread ?? (yield* findByKey.get(intake.message.thread_source, scope.agent, scope.channel, scope.scope))?.thread_id
-    )
+  function* findReferenced(intake: Intake): Operation<number | undefined> {
+    const { joined, references } = intake.thread
+    return joined ? yield* findJoined(intake) : yield* findByReference(references, nameScopeOf(intake))
+  }
+
+  return {
+    findReferenced,
+    *find(intake) {
+      const thread = yield* findReferenced(intake)
+      if (thread !== undefined || intake.thread.joined) return thread
+      const { agent, channel, scope } = nameScopeOf(intake)
+      return (yield* findByKey.get(intake.message.thread_source, agent, channel, scope))?.thread_id
+    },
   }
 }
 
@@ -135,15 +151,12 @@ const insertNamesSql = 'INSERT INTO thread_aliases (name, agent, channel, scope,
 const onNameConflict =
   'ON CONFLICT (name, agent, channel, scope, is_key) DO UPDATE SET message = coalesce(excluded.message, thread_aliases.message)'
 
-/** The maximum number of rows of one statement. Most messages have two or three names. */
-const maxRowsPerStatement = 4
-
 function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: readonly NameRow[]) => void {
-  const insert = prepareForRows(count =>
-    db.prepare(`${insertNamesSql} VALUES ${nameRowSql.repeat(count).slice(2)} ${onNameConflict}`),
+  const insertRows = prepareForRows<Query, NameRow>(rowCount =>
+    db.prepare(`${insertNamesSql} VALUES ${repeatRow('(?, ?, ?, ?, ?, ?, ?)', rowCount)} ${onNameConflict}`),
   )
-  return (thread, { agent, channel, scope }, rows) => {
-    for (const slice of sliceRows(rows)) {
+  return (thread, { agent, channel, scope }, rows) =>
+    insertRows(rows, (insert, slice) => {
       const values = slice.flatMap(({ name, isKey, message }) => [
         name,
         agent,
@@ -153,39 +166,23 @@ function createNameInserter(db: Sql): (thread: number, scope: NameScope, rows: r
         thread,
         message,
       ])
-      insert[slice.length - 1]?.run(...values)
-    }
-  }
+      insert.run(...values)
+    })
 }
 
 /** Prepares the insertion of names in the scope of their thread. */
 function createAnswerNameInserter(db: Sql): (thread: number, rows: readonly NameRow[]) => void {
-  const insert = prepareForRows(count =>
+  const insertRows = prepareForRows<Query, NameRow>(rowCount =>
     db.prepare(
       `${insertNamesSql} SELECT v.column1, t.agent, t.channel, t.scope, 0, t.id, v.column2
-       FROM (VALUES ${answerNameRowSql.repeat(count).slice(2)}) v JOIN threads t ON t.id = ? WHERE true ${onNameConflict}`,
+       FROM (VALUES ${repeatRow('(CAST(? AS TEXT), CAST(? AS INTEGER))', rowCount)}) v JOIN threads t ON t.id = ? WHERE true ${onNameConflict}`,
     ),
   )
-  return (thread, rows) => {
-    for (const slice of sliceRows(rows)) {
+  return (thread, rows) =>
+    insertRows(rows, (insert, slice) => {
       const values = slice.flatMap(({ name, message }) => [name, message])
-      insert[slice.length - 1]?.run(...values, thread)
-    }
-  }
-}
-
-const nameRowSql = ', (?, ?, ?, ?, ?, ?, ?)'
-const answerNameRowSql = ', (CAST(? AS TEXT), CAST(? AS INTEGER))'
-
-function prepareForRows(prepare: (count: number) => Query): readonly Query[] {
-  return Array.from({ length: maxRowsPerStatement }, (_, index) => prepare(index + 1))
-}
-
-function sliceRows(rows: readonly NameRow[]): readonly (readonly NameRow[])[] {
-  const count = Math.ceil(rows.length / maxRowsPerStatement)
-  return Array.from({ length: count }, (_, index) =>
-    rows.slice(index * maxRowsPerStatement, (index + 1) * maxRowsPerStatement),
-  )
+      insert.run(...values, thread)
+    })
 }
 
 /** Returns the channel on which a message is answered. */

@@ -65,6 +65,36 @@ async function answerNextTurn(
   await store.commit(turn, { response: { ...createResponse(turn, parts), ...details }, deliveries: [] })
 }
 
+describe('openBound()', () => {
+  const alias = { transport: 'web', key: 't-1' }
+
+  it('opens one thread with a stored conversation, also for simultaneous callers, and none without a conversation', async () => {
+    const store = await openStore()
+    const { transcript } = store
+    expect(await transcript.openBound('ann', alias, conversation)).toBeUndefined()
+    expect(await transcript.findBinding('ann', alias, conversation)).toEqual({ hasConversation: false })
+    await store.admit(createIntake('m1', [createTextPart('one')]), 'c1')
+    expect(await transcript.findBinding('ann', alias, conversation)).toEqual({ hasConversation: true })
+    const openings = [1, 2].map(() => transcript.openBound('ann', alias, conversation))
+    const [thread, sameThread] = await Promise.all(openings)
+    expect(thread).toEqual(sameThread)
+    expect(await transcript.findBinding('ann', alias, conversation)).toEqual({ thread, hasConversation: true })
+    expect((await transcript.readUsage('ann')).threads).toBe(1)
+    expect(thread && (await transcript.read(thread)).map(({ native_id }) => native_id)).toEqual(['m1'])
+    await store.close()
+  })
+
+  it('binds a conversation to a thread that has its alias already', async () => {
+    const store = await openStore()
+    const { transcript } = store
+    const thread = await transcript.openThread('ann', alias)
+    await store.admit(createIntake('m1', [createTextPart('one')]), 'c1')
+    expect(await transcript.openBound('ann', alias, conversation)).toEqual(thread)
+    expect((await transcript.read(thread)).map(({ native_id }) => native_id)).toEqual(['m1'])
+    await store.close()
+  })
+})
+
 describe('bindStore()', () => {
   it('makes a stored conversation with its actions part of a thread, and shows later messages', async () => {
     const store = await openStore()

@@ -15,6 +15,8 @@ import type { UsageTable } from './threads/usage-table.ts'
 /** Writes to threads, and updates the totals of their owner within the quota. The members are operations of a write. */
 export interface ThreadWriter {
   open(batch: Batch, thread: NewThread): Operation<ThreadKey>
+  /** Inserts an empty thread whose alias no other thread has. */
+  create(owner: string, alias: ThreadAlias): Operation<CreatedThread>
   /** Adds as many new entries of bound conversations to a thread as fit into one transaction. */
   appendNewEntries(batch: Batch, key: ThreadKey): Operation<TranscriptThread | undefined>
   append(key: ThreadKey, entries: readonly EntryBody[], options: WriteOptions): Operation<readonly TranscriptEntry[]>
@@ -30,6 +32,11 @@ interface NewThread {
   readonly owner: string
   readonly alias: ThreadAlias
   readonly quota: OwnerQuota | undefined
+}
+
+interface CreatedThread {
+  readonly key: ThreadKey
+  readonly id: number
 }
 
 interface WriteOptions {
@@ -62,7 +69,10 @@ export function createThreadWriter(deps: WriteDeps): ThreadWriter {
     yield* usage.add(owner, { threads: 0, entries, bytes }, quota)
   }
 
+  const create = createThreadCreation(deps)
+
   return {
+    create,
     *open(batch, { owner, alias, quota }) {
       const [id, totals] = yield* runTogether([
         () => threads.findByAlias(owner, alias),
@@ -72,10 +82,7 @@ export function createThreadWriter(deps: WriteDeps): ThreadWriter {
       ])
       if (id !== undefined) return { owner, thread_id: id }
       if (quota && totals) usage.requireThread(batch, owner, { quota: quota.threads, used: totals.threads })
-      const key = { owner, thread_id: randomBytes(16).toString('hex') }
-      yield* usage.add(owner, { threads: 1, entries: 0, bytes: 0 })
-      threads.addAlias(owner, alias, yield* threads.create(key))
-      return key
+      return (yield* create(owner, alias)).key
     },
     appendNewEntries,
     *append(key, entries, { batch, request, now }) {
@@ -102,6 +109,16 @@ export function createThreadWriter(deps: WriteDeps): ThreadWriter {
       yield* bindings.bind(thread.id, storeThread, reader)
     },
     ...createThreadRemoval(deps),
+  }
+}
+
+function createThreadCreation({ threads, usage }: WriteDeps): ThreadWriter['create'] {
+  return function* (owner, alias) {
+    const key = { owner, thread_id: randomBytes(16).toString('hex') }
+    yield* usage.add(owner, { threads: 1, entries: 0, bytes: 0 })
+    const id = yield* threads.create(key)
+    threads.addAlias(owner, alias, id)
+    return { key, id }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ThreadAlias } from '@postern/transcript'
 import { createMemoryTranscript } from '@postern/transcript'
 import { expect, test, vi } from 'vitest'
 import { findWebThread } from '../threads/web-threads.ts'
@@ -7,27 +8,24 @@ const conversation = { owner: 'web:["https://id.test","ann"]', agent: 'desk', th
 
 function openTranscript({ hasConversation }: { readonly hasConversation: boolean }) {
   const memory = createMemoryTranscript(system)
-  const openThread = vi.fn(memory.openThread)
-  const bindStore = vi.fn(async () => hasConversation)
-  const unusedCalls = { readUsage: vi.fn(), checkQuota: vi.fn(), hasConversation: async () => hasConversation }
-  return { ...memory, ...unusedCalls, openThread, bindStore }
+  const openBound = vi.fn((owner: string, alias: ThreadAlias, _: object) => memory.openThread(owner, alias))
+  const unusedCalls = { readUsage: vi.fn(), checkQuota: vi.fn(), bindStore: vi.fn() }
+  return { ...memory, ...unusedCalls, findBinding: async () => ({ thread: undefined, hasConversation }), openBound }
 }
 
 test('findWebThread() writes nothing for an unknown thread', async () => {
   const transcript = openTranscript({ hasConversation: false })
   expect(await findWebThread(conversation, { transcript })).toBeUndefined()
-  expect(transcript.openThread).not.toHaveBeenCalled()
-  expect(transcript.bindStore).not.toHaveBeenCalled()
+  expect(transcript.openBound).not.toHaveBeenCalled()
 })
 
-test('findWebThread() binds the store’s conversation once it exists', async () => {
+test('findWebThread() opens a thread with the store’s conversation once it exists', async () => {
   const transcript = openTranscript({ hasConversation: true })
   const thread = await findWebThread(conversation, { transcript })
   expect(thread).toMatchObject({ owner: conversation.owner })
-  expect(transcript.bindStore).toHaveBeenCalledWith(thread, {
-    agent: 'desk',
-    via: 'web',
-    scope: conversation.owner,
-    key: 'thread-1',
-  })
+  expect(transcript.openBound).toHaveBeenCalledWith(
+    conversation.owner,
+    { transport: 'web', key: '["desk","thread-1"]' },
+    { agent: 'desk', via: 'web', scope: conversation.owner, key: 'thread-1' },
+  )
 })

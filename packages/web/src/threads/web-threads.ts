@@ -33,14 +33,13 @@ export async function findWebThread(
 ): Promise<ThreadKey | undefined> {
   const alias = aliasOfChat(agent, threadId)
   const conversation = { agent, via: 'web', scope: owner, key: threadId }
-  const existingThread = await transcript.findThread(owner, alias)
+  const { thread, hasConversation } = await transcript.findBinding(owner, alias, conversation)
+  if (thread) {
+    await transcript.bindStore(thread, conversation)
+    return thread
+  }
   // A read writes nothing.
-  if (!existingThread && !(await transcript.hasConversation(conversation))) return undefined
-  const thread = existingThread ?? (await transcript.openThread(owner, alias))
-  const isBound = await transcript.bindStore(thread, conversation)
-  if (isBound || existingThread) return thread
-  await transcript.forget(thread)
-  return undefined
+  return hasConversation ? transcript.openBound(owner, alias, conversation) : undefined
 }
 
 /** Opens the thread of a chat after its first message was stored. */
@@ -48,8 +47,8 @@ export async function openWebThread(
   { owner, agent, threadId }: ChatThread,
   { transcript }: Pick<WebDeps, 'transcript'>,
 ): Promise<void> {
-  const thread = await transcript.openThread(owner, aliasOfChat(agent, threadId))
-  await transcript.bindStore(thread, { agent, via: 'web', scope: owner, key: threadId })
+  const conversation = { agent, via: 'web', scope: owner, key: threadId }
+  await transcript.openBound(owner, aliasOfChat(agent, threadId), conversation)
 }
 
 /** Returns the transcript's alias of a chat. */
