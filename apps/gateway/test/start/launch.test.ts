@@ -11,7 +11,7 @@ import { expect, test } from 'vitest'
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const reportStart =
-  'console.log(JSON.stringify({ pid: process.pid, trim: process.env.MALLOC_TRIM_THRESHOLD_, flags: process.execArgv.filter(arg => arg.startsWith("--m")) }))'
+  'console.log(JSON.stringify({ pid: process.pid, trim: process.env.MALLOC_TRIM_THRESHOLD_, flags: process.execArgv.filter(arg => /^--(m|heap)/.test(arg)) }))'
 const preload = `data:text/javascript,${encodeURIComponent(reportStart)}`
 
 interface Launch {
@@ -53,13 +53,18 @@ test('a starting gateway keeps the operator’s memory settings', async () => {
   expect(told.at(-1)).toEqual({
     pid,
     trim: '1000000',
-    flags: ['--min-semi-space-size=4', '--max-semi-space-size=32'],
+    flags: ['--min-semi-space-size=4', '--heap-growing-percent=20', '--max-semi-space-size=32'],
   })
+})
+
+test('a starting gateway keeps the operator’s flag with underscores in its name', async () => {
+  const { told } = await runPostern('start', {}, ['--heap_growing_percent=50'])
+  expect(told.at(-1).flags).toEqual(['--max-semi-space-size=8', '--min-semi-space-size=4', '--heap_growing_percent=50'])
 })
 
 test('a starting gateway keeps the operator’s flags in NODE_OPTIONS', async () => {
   const { told } = await runPostern('start', { NODE_OPTIONS: '--max-semi-space-size=32' })
-  expect(told.at(-1).flags).toEqual(['--min-semi-space-size=4'])
+  expect(told.at(-1).flags).toEqual(['--min-semi-space-size=4', '--heap-growing-percent=20'])
 })
 
 test('a command that does not serve starts only once', async () => {
