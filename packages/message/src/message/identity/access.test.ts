@@ -167,6 +167,27 @@ describe('mayAccess()', () => {
   })
 })
 
+describe('claims in a rule', () => {
+  const sales: AgentAccess = { allow: [{ method: member, claims: { channel: 'C1' } }] }
+  const inChannel = (claims?: Readonly<Record<string, unknown>>) => ({
+    identities: [slack('slack:T123/U4', claims && { claims })],
+  })
+
+  test('admit the evidence that has them all, and no other', () => {
+    expect(mayAccess(inChannel({ channel: 'C1', more: 1 }), sales)).toBe(true)
+    for (const claims of [undefined, {}, { channel: 'C2' }, { channel: ['C1'] }, { CHANNEL: 'C1' }])
+      expect(mayAccess(inChannel(claims), sales)).toBe(false)
+  })
+
+  test('deny by themselves, and admit nobody if they are empty or inherited', () => {
+    expect(mayAccess(inChannel({ channel: 'C1' }), { deny: [{ claims: { channel: 'C1' } }] })).toBe(false)
+    expect(mayAccess(inChannel({ channel: 'C2' }), { deny: [{ claims: { channel: 'C1' } }] })).toBe(true)
+    expect(ask(slack('slack:T123/U4')).has({ method: member, claims: {} })).toBe(false)
+    const inherited = { claims: { constructor: 'Object' } } as unknown as IdentityQuery
+    expect(ask(slack('slack:T123/U4')).has(inherited)).toBe(false)
+  })
+})
+
 describe('the keys allow and deny', () => {
   const schema = z.strictObject(agentAccessShape)
   test.each([
@@ -174,6 +195,8 @@ describe('the keys allow and deny', () => {
     ['a subject that anybody may claim', { allow: [{ subject: 'slack:T1/U1' }] }, 'needs method or issuer'],
     ['a word that is none of ours', { deny: [{ provider: 'slack' }] }, 'Unrecognized key'],
     ['an empty prefix', { deny: [{ subject_prefix: '' }] }, 'Too small'],
+    ['a claim that any issuer may state', { allow: [{ claims: { channel: 'C1' } }] }, 'needs method or issuer'],
+    ['claims without a claim', { deny: [{ claims: {} }] }, 'needs a claim'],
   ])('refuse %s', (_, access, problem) => {
     expect(schema.safeParse(access).error?.issues[0]?.message).toContain(problem)
   })

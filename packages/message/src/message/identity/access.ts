@@ -11,6 +11,9 @@ type Criterion = (typeof identityCriteria)[number]
 
 /** A query that one identity must meet in all its criteria. Members of a profile, which senders merely claim, cannot be queried. */
 export type IdentityQuery = { readonly [Name in Criterion]?: string | undefined } & {
+  /** Statements of the issuer that the evidence must have, by their names. */
+  readonly claims?: Readonly<Record<string, string>> | undefined
+} & {
   readonly [Name in keyof KnownMembers<SenderProfile>]?: never
 }
 
@@ -36,19 +39,29 @@ const ruleSchema = z
     subject: criterion.optional(),
     /** Prefix of the subject, by whole segments: `slack:T123/`. */
     subject_prefix: criterion.optional(),
+    /** Statements of the issuer that the evidence must have, by their names. */
+    claims: z
+      .record(z.string(), criterion)
+      .refine(claims => Object.keys(claims).length > 0, 'needs a claim')
+      .optional(),
   })
   .refine(
     rule => Object.values(rule).some(value => value !== undefined),
-    `needs one of: ${identityCriteria.join(', ')}`,
+    `needs one of: ${[...identityCriteria, 'claims'].join(', ')}`,
   )
 
-const isAnchored = ({ method, issuer, subject, subject_prefix }: IdentityQuery) =>
-  method !== undefined || issuer !== undefined || (subject === undefined && subject_prefix === undefined)
+const isAnchored = ({ method, issuer, subject, subject_prefix, claims }: IdentityQuery) =>
+  method !== undefined ||
+  issuer !== undefined ||
+  (subject === undefined && subject_prefix === undefined && claims === undefined)
 
 /** The keys `allow` and `deny` of an agent's configuration. */
 export const agentAccessShape = {
   /** Only senders that one of these rules fits may speak to the agent; default: everyone. */
-  allow: z.array(ruleSchema.refine(isAnchored, 'needs method or issuer beside the subject')).max(1_000).optional(),
+  allow: z
+    .array(ruleSchema.refine(isAnchored, 'needs method or issuer, too'))
+    .max(1_000)
+    .optional(),
   /** Senders that one of these rules fits may not speak to the agent, whatever `allow` says. */
   deny: z.array(ruleSchema).max(1_000).optional(),
 } as const
@@ -94,13 +107,21 @@ const tests: { readonly [Name in Criterion]: (evidence: IdentityEvidence, expect
 
 /** Returns true if evidence meets a query. An unknown or empty criterion is never met, so that a typo in a query grants nothing. */
 function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant' | 'denial'): boolean {
-  const entries = Object.entries(query)
-  if (entries.length === 0) return false
+  const { claims, ...criteria } = query
+  const entries = Object.entries(criteria)
+  if (entries.length === 0 && claims === undefined) return false
+  if (claims !== undefined && !hasClaims(evidence, claims)) return false
   if (purpose === 'grant' && !isAnchored(query) && isNamedByIssuer(evidence)) return false
   return entries.every(([name, expected]) => {
     const test = Object.hasOwn(tests, name) ? tests[name as Criterion] : undefined
     return typeof expected === 'string' && expected !== '' && test?.(evidence, expected) === true
   })
+}
+
+/** Returns true if the evidence has all these claims. An empty list is never met. */
+function hasClaims({ claims = {} }: IdentityEvidence, expectedClaims: unknown): boolean {
+  const entries = Object.entries(Object(expectedClaims) as object)
+  return entries.length > 0 && entries.every(([name, value]) => Object.hasOwn(claims, name) && claims[name] === value)
 }
 
 /** Returns true if the issuer of a token chose the subject, which may therefore look like a subject of another kind. */
