@@ -19,15 +19,18 @@ export function findConfigComment(comments: Pick<KeyComments, 'findComment'>, pa
   return comments.findComment(source, source === configSource ? path : innerPath)
 }
 
+/** The name of a channel, and the member of the configuration in which its own member stands, if it is not at the top. */
+interface ConfiguredChannel {
+  readonly descriptor: { readonly name: string }
+  readonly configSection?: string | undefined
+}
+
 /**
  * Finds the source of a member of the configuration. A channel declares its member in `config.ts` of its package, as a constant with the
- * channel's name.
+ * channel's name. Channels of one section share a package with the name of the section.
  */
-export function findConfigSource(
-  member: string,
-  channels: readonly { readonly descriptor: { readonly name: string } }[] = channelModules,
-): SchemaName {
-  if (channels.every(({ descriptor }) => descriptor.name !== member)) return configSource
+export function findConfigSource(member: string, channels: readonly ConfiguredChannel[] = channelModules): SchemaName {
+  if (channels.every(({ descriptor, configSection = descriptor.name }) => configSection !== member)) return configSource
   return { file: `packages/${member}/src/config.ts`, name: `${member}ConfigSchema` }
 }
 

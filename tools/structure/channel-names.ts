@@ -13,7 +13,7 @@ const exemptFilePattern =
   /^apps\/gateway\/src\/(channels\.ts$|channel-settings\.ts$|compose\/card-reader\.ts$)|^packages\/message\/src\/message\/part\.ts$|^packages\/operator\/src\/(resolve\/|doctor\/(config\.ts$|mail\/|checks\/(agents|channels)\.ts)|checks\/mail-dns)|^packages\/store\/src\/schema\//
 
 const channelNamePattern =
-  /'(?:activitypub|a2a|email|web)'|'@postern\/(?:activitypub|a2a|email|web)(?:\/[^']*)?'|(?<!\bz|\bsimulation)\.(?:activitypub|a2a|email)\b/g
+  /'(?:activitypub|a2a|email|web|platforms|slack)'|'@postern\/(?:activitypub|a2a|email|web|platforms)(?:\/[^']*)?'|(?<!\bz|\bsimulation)\.(?:activitypub|a2a|email|platforms|slack)\b/g
 
 /** Finds names of channels in files that treat all channels alike. */
 export function findProtocolNames(files: readonly SourceFile[]): readonly string[] {
@@ -25,7 +25,8 @@ export function findProtocolNames(files: readonly SourceFile[]): readonly string
     })
 }
 
-const channelImportPattern = /^import (?!type )[^\n]*'(@postern\/(?:activitypub|a2a|email|web)(?:\/[^']*)?)'/gm
+const channelImportPattern =
+  /^import (?!type )[^\n]*'(@postern\/(?:activitypub|a2a|email|web|platforms)(?:\/[^']*)?)'/gm
 
 /** Finds imports of channels in `packages/operator` that are more than types. */
 export function findChannelValues(files: readonly SourceFile[]): readonly string[] {

@@ -2,6 +2,7 @@
 import type { a2aConfigSchema } from '@postern/a2a'
 import type { activityPubConfigSchema } from '@postern/activitypub'
 import type { emailConfigSchema } from '@postern/email'
+import type { platformsConfigSchema } from '@postern/platforms'
 import type { webConfigSchema } from '@postern/web'
 import type { z } from 'zod'
 
@@ -15,4 +16,6 @@ export interface ChannelSettings {
   readonly email?: z.input<typeof emailConfigSchema>
   /** The chat for browsers and apps. */
   readonly web?: z.input<typeof webConfigSchema>
+  /** Chat platforms. */
+  readonly platforms?: z.input<typeof platformsConfigSchema>
 }

@@ -3,10 +3,11 @@ import { a2a } from '@postern/a2a'
 import { activityPub } from '@postern/activitypub'
 import { email } from '@postern/email'
 import type { ChannelDescriptor } from '@postern/pipeline'
+import { slack } from '@postern/platforms'
 import { web } from '@postern/web'
 
 /** All channels of the gateway. A new channel needs one entry here and a package of its own. */
-export const channelModules = [activityPub, a2a, email, web] as const
+export const channelModules = [activityPub, a2a, email, web, slack] as const
 
 const simulatedDescriptors = channelModules
   .map(({ descriptor }): ChannelDescriptor => descriptor)

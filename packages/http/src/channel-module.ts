@@ -47,11 +47,14 @@ interface FileRules {
 /** The module by which a channel's package registers in the gateway's list. Features that only some channels have are optional members. */
 export interface ChannelModule<Config, Name extends string = string, Context extends ChannelContext = ChannelContext> {
   readonly descriptor: ChannelDescriptor & { readonly name: Name }
-  /** The schema of its member in the configuration file, which has the channel's name. */
+  /** The member of the configuration file that holds the members of several channels; absent for a channel with a member of its own. */
+  readonly configSection?: string | undefined
+  /** The schema of its member in the configuration file, or in the section of that file. The member has the channel's name. */
   readonly configSchema: z.ZodType<Config>
   /** The members of its configuration that cannot change while the gateway runs. */
   readonly fixedMembers?: readonly (keyof Config & string)[]
-  open(config: Config, context: Context): Channel<Hono> | Promise<Channel<Hono>>
+  /** Opens the channel. Returns undefined for a channel that its configuration leaves closed. */
+  open(config: Config, context: Context): Channel<Hono> | Promise<Channel<Hono> | undefined>
   /**
    * Returns the configuration with the content of the files that it names.
    * @throws ConfigError, or an AggregateError of several

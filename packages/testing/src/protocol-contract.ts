@@ -220,7 +220,7 @@ async function observe(driver: ProtocolDriver, sendMessage: () => Promise<Protoc
 
 function expectProvenMessage(
   { message, proofs }: MessageRecord,
-  { name, mentionRelay, authMethods }: ChannelDescriptor,
+  { name, mentionRelay, authMethods, evidenceMethod }: ChannelDescriptor,
 ): void {
   const parsed = normalizedMessageSchema.safeParse(message)
   expect(parsed.error?.issues ?? []).toEqual([])
@@ -231,8 +231,9 @@ function expectProvenMessage(
   expect(sender).toMatchObject({ verified: true, address: expect.stringMatching(/^@[^@\s]+@[^@\s]+$/) })
   const evidence = sender.identities?.find(({ proof }) => proof.type === 'transport')
   expect(authMethods).toContain(sender.auth_method)
-  const method = formatTransportMethod(sender.auth_method)
-  expect(evidence).toMatchObject({ method, audience: recipient })
+  const method = formatTransportMethod(evidenceMethod ?? sender.auth_method)
+  const proof = { type: 'transport', verified_by: sender.auth_method }
+  expect(evidence).toMatchObject({ method, audience: recipient, proof })
   expect(proofs.map(({ verdict }) => verdict)).toContain('pass')
   expect(raw).toBeTruthy()
 }

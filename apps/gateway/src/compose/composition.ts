@@ -205,6 +205,7 @@ async function openChannels(
     requirementClaims: requirements.requirementClaims,
     maxHops: loop.max_hops,
     maxMentions: loop.max_mentions,
+    baseDir: resources.baseDir,
     transcript: store.transcript,
     objects: store.objects,
     records: store.records,
@@ -217,7 +218,8 @@ async function openChannels(
   }
   for (const { module, config: channelConfig } of slices) {
     const channelContext = { ...context, bodies: bodies.forChannel(module.descriptor.name) }
-    channels.push(await module.open(channelConfig, channelContext))
+    const channel = await module.open(channelConfig, channelContext)
+    if (channel) channels.push(channel)
   }
   return system
 }

@@ -2,16 +2,29 @@
 
 import type { ChannelModule } from '@postern/http'
 import type { Log } from '@postern/message'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { channelModules } from '../channels.ts'
+import { readAt } from '../tree/config-tree.ts'
 
 /** A channel module of any configuration. */
 // biome-ignore lint/suspicious/noExplicitAny: each module's own slice fits its own functions, which no common type can say
 export type AnyChannelModule = ChannelModule<any, any>
 
-/** The members of the configuration that belong to channels, each under the name of its channel. */
-export type ChannelConfigs = {
-  readonly [Module in (typeof channelModules)[number] as Module['descriptor']['name']]: z.output<Module['configSchema']>
+type ListedModule = (typeof channelModules)[number]
+
+/** A module whose member stands in a section of the configuration. */
+type SectionModule = Extract<ListedModule, { readonly configSection: string }>
+
+/** The members of the given modules, each under the name of its channel. */
+type MembersOf<Modules extends ListedModule> = {
+  readonly [Module in Modules as Module['descriptor']['name']]: z.output<Module['configSchema']>
+}
+
+/** The members of the configuration that belong to channels, each under the name of its channel or of its section. */
+export type ChannelConfigs = MembersOf<Exclude<ListedModule, SectionModule>> & {
+  readonly [Module in SectionModule as Module['configSection']]: MembersOf<
+    Extract<SectionModule, { readonly configSection: Module['configSection'] }>
+  >
 }
 
 /** A channel of the list with its part of the configuration. */
@@ -23,15 +36,28 @@ export interface ChannelSlice {
 
 /** Returns the members of channels as a shape, for the schema of the whole configuration. */
 export function createChannelShape(modules: readonly AnyChannelModule[]): Readonly<Record<string, z.ZodType>> {
-  return Object.fromEntries(modules.map(({ descriptor, configSchema }) => [descriptor.name, configSchema.prefault({})]))
+  const listMembers = (section: string | undefined) =>
+    modules
+      .filter(({ configSection }) => configSection === section)
+      .map(({ descriptor, configSchema }): [string, z.ZodType] => [descriptor.name, configSchema])
+  const sections = new Set(modules.flatMap(({ configSection = [] }) => configSection))
+  return Object.fromEntries([
+    ...listMembers(undefined).map(([name, schema]) => [name, schema.prefault({})] as const),
+    ...[...sections].map(name => [name, z.strictObject(Object.fromEntries(listMembers(name))).prefault({})] as const),
+  ])
 }
 
 export function listSlices(
   config: object,
   modules: readonly AnyChannelModule[] = channelModules,
 ): readonly ChannelSlice[] {
-  const members = config as Readonly<Record<string, unknown>>
-  return modules.map(module => ({ module, config: members[module.descriptor.name] }))
+  return modules.map(module => {
+    const { configSection, descriptor } = module
+    return {
+      module,
+      config: readAt(config, [...(configSection === undefined ? [] : [configSection]), descriptor.name]),
+    }
+  })
 }
 
 /** Adds the contents of the files that the configuration names. @throws AggregateError of ConfigErrors */

@@ -1,6 +1,8 @@
 import { createHmac, hash } from 'node:crypto'
 import type { NormalizedMessage } from '@postern/message'
 import { plainTextOf } from '@postern/message'
+import type { SlackApi } from '@postern/platforms/testing'
+import { botToken, openSlackApi, signingSecret, signSlack, slackBot, writeEvent } from '@postern/platforms/testing'
 import { describeSendRequest } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { channelModules } from '../../src/channels.ts'
@@ -15,12 +17,16 @@ const secret = 'sixteen or more characters'
 const tokenOf = (person: string) => `token-of-${person}-for-the-tests`
 const secretWords = 'My number is 42'
 
+let slackApi: SlackApi
 let gateway: TestGateway
 
 beforeAll(async () => {
+  slackApi = await openSlackApi()
   const tokens = ['ann', 'mallory'].map(name => ({ name, sha256: hash('sha256', tokenOf(name)) }))
   gateway = await openTestGateway(
-    () => ({
+    ({ network }) => ({
+      network: { loopback: { ...network.loopback, 'slack.com': slackApi.port } },
+      platforms: { slack: { bot_token: botToken, signing_secret: signingSecret } },
       agents: { desk: { use: '../agents/reporting/diarist.ts' } },
       default_agent: 'desk',
       web: { enabled: true, auth: { tokens } },
@@ -29,7 +35,10 @@ beforeAll(async () => {
     modules,
   )
 })
-afterAll(() => gateway.close())
+afterAll(async () => {
+  await gateway.close()
+  slackApi.close()
+})
 
 type ThreadReport = Pick<NormalizedMessage, 'thread_id' | 'thread_source' | 'in_reply_to'> & {
   readonly past: readonly string[]
@@ -135,6 +144,22 @@ async function sayByTicker(person: 'ann' | 'mallory', text: string, threadName?:
   return { id, name: thread }
 }
 
+/** Sends a direct message, or a mention in a channel that only this person has. A stranger names the thread of another person's message. */
+function sayInSlack(kind: 'direct' | 'mention'): Speaking['sendText'] {
+  return async (person, text, threadName) => {
+    const ts = `1700000000.${++count}`
+    const user = person === 'ann' ? 'U1' : 'U2'
+    const location = kind === 'direct' ? { channel: `D${user}`, channel_type: 'im' } : { channel: `C${user}` }
+    const type = kind === 'direct' ? 'message' : 'app_mention'
+    const thread = threadName === undefined ? {} : { thread_ts: threadName }
+    const thread_ts = kind === 'direct' && threadName === undefined ? { thread_ts: ts } : thread
+    const body = writeEvent({ type, user, ts, ...location, ...thread_ts, text: `<@${slackBot}> ${text}` })
+    const headers = { 'content-type': 'application/json', ...signSlack(body) }
+    await fetch(`${gateway.url()}/platforms/slack`, { method: 'POST', headers, body })
+    return { id: `slack:${location.channel}:${ts}`, name: threadName ?? ts }
+  }
+}
+
 const speaking: Readonly<Record<string, Speaking['sendText']>> = {
   'activitypub by context': sayByPost('context'),
   'activitypub by conversation': sayByPost('conversation'),
@@ -144,6 +169,8 @@ const speaking: Readonly<Record<string, Speaking['sendText']>> = {
   'a2a by contextId': sayByCall,
   'a2a by a contextId of the gateway': sayInGivenContext,
   'web by threadId': sayInChat,
+  'slack by thread_ts, direct': sayInSlack('direct'),
+  'slack by thread_ts, in a channel': sayInSlack('mention'),
   ticker: sayByTicker,
 }
 

@@ -6,6 +6,8 @@ export interface ChannelDescriptor {
   readonly name: ChannelName
   /** The methods that prove a speaker, besides `none`. */
   readonly authMethods: readonly AuthMethod[]
+  /** The method of the evidence about a person, on a channel whose own method proves only the server that sends. Default: the method itself. */
+  readonly evidenceMethod?: string
   /** The way in which a mention of another person in an answer travels. */
   readonly mentionRelay: MentionRelay
   /**

@@ -1,0 +1,226 @@
+// Reads what Slack's adapter heard as events that all platforms share.
+import type { Part } from '@postern/message'
+import type { Adapter, Message } from 'chat'
+import type { HeardEvent } from '../adapters/host.ts'
+import type { PlatformEvent, PlatformLocation, PlatformPerson } from '../platform.ts'
+import type { SlackContent, SlackEvent } from './document.ts'
+import type { SlackWriter } from './people.ts'
+
+interface ReadEventDeps {
+  readonly adapter: Adapter
+  findPerson(writer: SlackWriter): Promise<PlatformPerson>
+  /** Returns true if an agent has answered in the thread. */
+  hasAnswered(thread: string): Promise<boolean>
+}
+
+/** The subtypes of messages that somebody writes. The others are notices of Slack. */
+const writtenSubtypes: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'bot_message',
+  'file_share',
+  'me_message',
+  'thread_broadcast',
+])
+
+/** Returns the event in the form that all platforms share; undefined if it concerns no agent. @throws Unavailable */
+export async function readSlackEvent(
+  heard: HeardEvent,
+  content: SlackContent,
+  deps: ReadEventDeps,
+): Promise<PlatformEvent | undefined> {
+  const read = readers[heard.kind] as EventReader
+  return read(heard, content, deps)
+}
+
+type EventReader<Kind extends HeardEvent['kind'] = HeardEvent['kind']> = (
+  heard: Extract<HeardEvent, { readonly kind: Kind }>,
+  content: SlackContent,
+  deps: ReadEventDeps,
+) => Promise<PlatformEvent | undefined>
+
+const readers: { readonly [Kind in HeardEvent['kind']]: EventReader<Kind> } = {
+  message: readMessage as EventReader<'message'>,
+  edit: readEdit as EventReader<'edit'>,
+  delete: readDeletion,
+  reaction: readReaction,
+  command: readCommand,
+}
+
+type LoadedEvent = Extract<HeardEvent, { load(): unknown }>
+
+async function readMessage(
+  { thread, load }: LoadedEvent,
+  content: SlackContent,
+  deps: ReadEventDeps,
+): Promise<PlatformEvent | undefined> {
+  const { event = {} } = content
+  const { channel, ts } = event
+  const writer = readWriter(event, content)
+  if (channel === undefined || ts === undefined || !writer || !writtenSubtypes.has(event.subtype)) return undefined
+  if (writer.id === deps.adapter.botUserId) return undefined
+  // Names are looked up only for messages that may be for an agent.
+  const isAnswered = await deps.hasAnswered(thread)
+  if (!isAnswered && !mayConcern(event, deps.adapter)) return undefined
+  const [message, person] = await Promise.all([load(), deps.findPerson(writer)])
+  if (message.author.isMe || message.author.isSystem) return undefined
+  const isDirect = isDirectChannel(event)
+  // Two programs that answer each other would never end, so a program has to mention the bot.
+  const isContinuation = isAnswered && person.assurance !== 'bot'
+  return {
+    kind: 'message',
+    object: formatObject(channel, ts),
+    person,
+    location: describeLocation({ event, thread, person, team: writer.team }),
+    sentAt: toMs(ts),
+    parts: readParts(message, event, deps.adapter),
+    isForAgent: isDirect || message.isMention === true || isContinuation,
+  }
+}
+
+/** Returns true if the raw event may be for an agent: it names the bot, or is a direct message. */
+function mayConcern(event: SlackEvent, { botUserId = '' }: Adapter): boolean {
+  return event.type === 'app_mention' || isDirectChannel(event) || JSON.stringify(event).includes(botUserId)
+}
+
+async function readEdit(
+  { thread, load }: LoadedEvent,
+  content: SlackContent,
+  deps: ReadEventDeps,
+): Promise<PlatformEvent | undefined> {
+  const { event: { channel, channel_type, message: edited } = {} } = content
+  const writer = edited && readWriter(edited, content)
+  if (channel === undefined || edited?.ts === undefined || !writer) return undefined
+  if (writer.id === deps.adapter.botUserId) return undefined
+  const [message, person] = await Promise.all([load(), deps.findPerson(writer)])
+  if (message.author.isMe) return undefined
+  return {
+    kind: 'edit',
+    object: formatObject(channel, edited.ts),
+    version: edited.edited?.ts ?? '',
+    person,
+    location: describeLocation({ event: { ...edited, channel, channel_type }, thread, person, team: writer.team }),
+    sentAt: toMs(edited.edited?.ts),
+    parts: readParts(message, edited, deps.adapter),
+  }
+}
+
+async function readDeletion(
+  { thread, messageId, previousMessage }: Extract<HeardEvent, { kind: 'delete' }>,
+  content: SlackContent,
+  { findPerson }: ReadEventDeps,
+): Promise<PlatformEvent | undefined> {
+  const { event: { channel, channel_type, previous_message: previous } = {} } = content
+  const writer = previous && readWriter(previous, content)
+  if (channel === undefined || !writer || previousMessage?.author.isMe) return undefined
+  const person = await findPerson(writer)
+  const location = describeLocation({
+    event: { ...previous, channel, channel_type },
+    thread,
+    person,
+    team: writer.team,
+  })
+  return { kind: 'delete', object: formatObject(channel, messageId), person, location }
+}
+
+async function readReaction(
+  { thread, messageId, emoji, isAdded, user }: Extract<HeardEvent, { kind: 'reaction' }>,
+  content: SlackContent,
+  { findPerson }: ReadEventDeps,
+): Promise<PlatformEvent | undefined> {
+  const { event = {} } = content
+  const channel = event.item?.channel
+  const writer = readWriter(event, content)
+  if (channel === undefined || !writer || user.isMe) return undefined
+  const person = await findPerson(writer)
+  const location = describeLocation({ event: { channel }, thread, person, team: writer.team })
+  return { kind: 'reaction', object: formatObject(channel, messageId), person, location, emoji, isAdded }
+}
+
+/** Reads a slash command. Only its writer sees that it was given, so it continues their direct conversation. */
+async function readCommand(
+  { text }: Extract<HeardEvent, { kind: 'command' }>,
+  { team_id: team, enterprise_id: enterprise, user_id: id, trigger_id }: SlackContent,
+  { findPerson }: ReadEventDeps,
+): Promise<PlatformEvent | undefined> {
+  if (team === undefined || id === undefined || trigger_id === undefined) return undefined
+  const person = await findPerson({ id, team, enterprise, isUnlistedBot: false })
+  return {
+    kind: 'message',
+    object: `slack:command:${trigger_id}`,
+    person,
+    location: { channel: id, thread: '', conversation: person.subject, scope: person.subject, isDirect: true },
+    parts: [{ kind: 'text', mime: 'text/plain', content: text }],
+    isForAgent: true,
+  }
+}
+
+/** Returns the writer of an event; undefined if nobody wrote it. */
+function readWriter(event: SlackEvent, { team_id, enterprise_id }: SlackContent): SlackWriter | undefined {
+  const id = event.user ?? event.bot_id
+  if (id === undefined || team_id === undefined) return undefined
+  return {
+    id,
+    isUnlistedBot: event.user === undefined,
+    team: team_id,
+    enterprise: enterprise_id,
+    writerTeam: event.user_team ?? event.team,
+  }
+}
+
+interface LocationSource {
+  readonly event: SlackEvent
+  readonly thread: string
+  readonly person: PlatformPerson
+  /** The workspace that received the event. */
+  readonly team: string
+}
+
+/**
+ * Describes the location of an event. Everything in a direct conversation outside of its threads is one conversation. A channel has one scope, whether it is
+ * public or private, because an `app_mention` does not tell.
+ */
+function describeLocation({ event, thread, person, team }: LocationSource): PlatformLocation {
+  const { channel = '', thread_ts } = event
+  const isDirect = isDirectChannel(event)
+  return {
+    channel,
+    thread,
+    conversation: isDirect && thread_ts === undefined ? person.subject : thread,
+    scope: isDirect ? person.subject : `slack:${team}/${channel}`,
+    isDirect,
+  }
+}
+
+/** Returns true for a conversation with one person. A group conversation (`mpim`) is a channel. */
+function isDirectChannel({ channel = '', channel_type }: SlackEvent): boolean {
+  return channel_type === undefined ? channel.startsWith('D') : channel_type === 'im'
+}
+
+/** Returns the text, and each file as a link, which a person of the workspace can open. */
+function readParts(message: Message, { files = [] }: SlackEvent, adapter: Adapter): readonly Part[] {
+  const text = withoutOwnName(adapter.renderFormatted(message.formatted).trim(), adapter)
+  const links = files.flatMap(({ name, title = name, permalink }): Part[] =>
+    permalink === undefined ? [] : [{ kind: 'link', url: permalink, ...(title !== undefined && { title }) }],
+  )
+  return [...(text === '' && links.length > 0 ? [] : [toTextPart(text)]), ...links]
+}
+
+function toTextPart(content: string): Part {
+  return { kind: 'text', mime: 'text/markdown', content }
+}
+
+/** Removes the bot's own name from the beginning of a text, because it only addresses the message. */
+function withoutOwnName(text: string, { botUserId, userName }: Adapter): string {
+  const name = [botUserId, userName].find(ownName => ownName !== undefined && text.startsWith(`@${ownName}`))
+  return name === undefined ? text : text.slice(name.length + 1).replace(/^[\s,:]+/, '')
+}
+
+/** Formats the id of a message. A message and its mention come as two events; channel and `ts` make them one. */
+function formatObject(channel: string, ts: string): string {
+  return `slack:${channel}:${ts}`
+}
+
+function toMs(ts: string | undefined): number | undefined {
+  const seconds = Number.parseFloat(ts ?? '')
+  return Number.isFinite(seconds) ? Math.round(seconds * 1000) : undefined
+}

@@ -1,0 +1,144 @@
+// Opens Slack by its adapter: the Events API, slash commands, and the Web API for answers.
+import { bindLog, Unavailable, Undeliverable } from '@postern/message'
+import type { Adapter } from 'chat'
+import { createHost } from '../adapters/host.ts'
+import { createPlatformState } from '../adapters/state.ts'
+import type { SlackConfig } from '../config.ts'
+import type { OpenedPlatform, OpenPlatformDeps, Platform } from '../platform.ts'
+import { createAxiosTransport } from './axios-transport.ts'
+import { classifySlackError } from './classify-error.ts'
+import type { SlackContent } from './document.ts'
+import { readSlackDocument } from './document.ts'
+import type { SlackUser } from './people.ts'
+import { createPeople } from './people.ts'
+import { readSlackEvent } from './read-event.ts'
+
+/** The adapter with Slack's own client, as far as the gateway uses it. */
+interface SlackAdapter extends Adapter {
+  readonly webClient: {
+    readonly auth: { test(): Promise<unknown> }
+    readonly users: {
+      info(query: { readonly user: string; readonly include_locale: true }): Promise<{ readonly user?: SlackUser }>
+    }
+  }
+}
+
+interface SlackLibrary {
+  createSlackAdapter(options: Readonly<Record<string, unknown>>): SlackAdapter
+}
+
+export const slackPlatform: Platform<SlackConfig> = {
+  name: 'slack',
+  library: '@chat-adapter/slack',
+  signatureHeader: 'x-slack-signature',
+  headers: ['content-type', 'x-slack-request-timestamp', 'x-slack-retry-num'],
+  apiUrl: 'https://slack.com/api/',
+  // Slack refuses a `markdown_text` of more than 12,000 characters.
+  maxPostChars: 11_000,
+  open: openSlack,
+}
+
+function openSlack({ config, library, fetch, log, now, hasAnswered }: OpenPlatformDeps<SlackConfig>): OpenedPlatform {
+  const { createSlackAdapter } = library as SlackLibrary
+  const host = createHost({
+    state: createPlatformState({ now, isForgotten, readConstant }),
+    log: bindLog(log, { via: slackPlatform.name }),
+  })
+  const logger = host.instance.getLogger()
+  const adapter = createSlackAdapter({
+    botToken: config.bot_token,
+    signingSecret: config.signing_secret,
+    apiUrl: withSlash(config.api_url ?? slackPlatform.apiUrl),
+    logger,
+    webClientOptions: {
+      adapter: createAxiosTransport(fetch),
+      logger: { ...logger, setLevel: ignore, setName: ignore, getLevel: () => 'warn' },
+      // The queue of deliveries retries, and keeps the time for which Slack asks.
+      retryConfig: { retries: 0 },
+      rejectRateLimitedCalls: true,
+    },
+  })
+  const findPerson = createPeople({ system: { now }, readUser: id => readUser(adapter, id) })
+  return {
+    adapter,
+    connect: createConnection({ adapter, now, initialize: () => adapter.initialize(host.instance) }),
+    hear: request => host.hear(adapter, request),
+    readDocument: readSlackDocument,
+    readEvent: (heard, { content }) =>
+      readSlackEvent(heard, content as SlackContent, { adapter, findPerson, hasAnswered }),
+    nameObject: (thread, messageId) => `slack:${thread.split(':')[1]}:${messageId}`,
+    classify: classifySlackError,
+    prepareText,
+  }
+}
+
+/**
+ * Returns true for the adapter's mark that it has delivered an event. It sets the mark before the gateway has stored anything, and after a crash the mark
+ * would swallow Slack's repetition. The store itself recognizes repeated events.
+ */
+function isForgotten(key: string): boolean {
+  return key.startsWith('slack:event-delivered:')
+}
+
+/** Returns an empty preview of links, for which the adapter would otherwise wait two seconds before Slack is answered. */
+function readConstant(key: string): unknown {
+  return key.startsWith('slack:unfurls:') ? {} : undefined
+}
+
+interface ConnectionDeps {
+  readonly adapter: SlackAdapter
+  now(): number
+  initialize(): Promise<void>
+}
+
+/** The time for which a failed attempt to connect counts, ms, so that forged requests cause few calls to Slack. */
+const failureMs = 5_000
+
+/** Creates the function that learns the bot's identity, without which the bot would answer itself. */
+function createConnection({ adapter, now, initialize }: ConnectionDeps): () => Promise<void> {
+  let connection: Promise<void> | undefined
+  let failedAt = Number.NEGATIVE_INFINITY
+  async function connect(): Promise<void> {
+    try {
+      await adapter.webClient.auth.test()
+      await initialize()
+      if (adapter.botUserId === undefined) throw new Unavailable('Slack does not tell the identity of the bot')
+    } catch (error) {
+      failedAt = now()
+      throw classifySlackError(error)
+    }
+  }
+  return () => {
+    const hasFailed = failedAt > Number.NEGATIVE_INFINITY
+    if (!connection || (hasFailed && now() >= failedAt + failureMs)) {
+      failedAt = Number.NEGATIVE_INFINITY
+      connection = connect()
+    }
+    return connection
+  }
+}
+
+/** Reads a user. @throws Unavailable, because a person about whom Slack tells nothing must not pass as a member */
+async function readUser({ webClient }: SlackAdapter, id: string): Promise<SlackUser> {
+  try {
+    const { user } = await webClient.users.info({ user: id, include_locale: true })
+    if (user) return user
+  } catch (error) {
+    const fault = classifySlackError(error)
+    if (!(fault instanceof Undeliverable)) throw fault
+    const message = `Cannot take message: Slack does not tell who wrote it. ${fault.message}`
+    throw new Unavailable(message, { cause: error })
+  }
+  throw new Unavailable('Cannot take message: Slack does not tell who wrote it')
+}
+
+/** Breaks the commands `<!channel>`, `<!here>` and the like, which would notify everybody. */
+function prepareText(markdown: string): string {
+  return markdown.replaceAll('<!', '&lt;!')
+}
+
+const ignore = () => undefined
+
+function withSlash(url: string): string {
+  return url.endsWith('/') ? url : `${url}/`
+}
