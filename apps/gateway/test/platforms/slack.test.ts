@@ -275,7 +275,10 @@ describe('people', () => {
   })
 })
 
-test('a slash command gets its answer in the direct conversation of its writer', async () => {
+test('a slash command continues the direct conversation of its writer, and gets its answer there', async () => {
+  const earlier = direct('hello in private')
+  await postEvent(earlier)
+  await findPost('hello in private')
   const form = { command: '/desk', text: 'tell me quietly', user_id: 'U1', team_id: slackTeam, channel_id: 'C1' }
   const secrets = {
     token: 'verification-token-of-slack',
@@ -286,6 +289,9 @@ test('a slash command gets its answer in the direct conversation of its writer',
   const headers = { ...signSlack(body), 'content-type': 'application/x-www-form-urlencoded' }
   expect((await post(body, headers)).status).toBe(200)
   expect((await findPost('tell me quietly')).form.channel).toBe('DU1')
+  const records = [`slack:D1:${earlier.ts}`, 'slack:command:1.2.x'].map(id => gateway.readMessage(id))
+  const [before, command] = await Promise.all(records)
+  expect(command?.thread).toBe(before?.thread)
 })
 
 describe('changes', () => {

@@ -58,10 +58,7 @@ const isAnchored = ({ method, issuer, subject, subject_prefix, claims }: Identit
 /** The keys `allow` and `deny` of an agent's configuration. */
 export const agentAccessShape = {
   /** Only senders that one of these rules fits may speak to the agent; default: everyone. */
-  allow: z
-    .array(ruleSchema.refine(isAnchored, 'needs method or issuer, too'))
-    .max(1_000)
-    .optional(),
+  allow: z.array(ruleSchema.refine(isAnchored, 'needs method or issuer, too')).max(1_000).optional(),
   /** Senders that one of these rules fits may not speak to the agent, whatever `allow` says. */
   deny: z.array(ruleSchema).max(1_000).optional(),
 } as const
