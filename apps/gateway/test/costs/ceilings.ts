@@ -43,14 +43,14 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'statements',
-    ceilings: { activitypub: 8.5, a2a: 14.5, email: 12.5, web: 23.5, delivery: 7.5 },
+    ceilings: { activitypub: 7.5, a2a: 13.5, email: 11.5, web: 23.5, delivery: 7.5 },
     aims: statementAims,
     floor: steady,
   },
   {
     company: 'together',
     kind: 'statements',
-    ceilings: { activitypub: 9, a2a: 14.5, email: 13.5, web: 22, delivery: 13 },
+    ceilings: { activitypub: 8, a2a: 13.5, email: 12.5, web: 22, delivery: 12 },
     aims: statementAims,
     floor: loose,
   },
@@ -70,7 +70,7 @@ export const ceilings: readonly Ceiling[] = [
     company: 'alone',
     kind: 'kibibytes',
     // A new thread costs one page more, because agents reply in conversations that they name, and those have an index by their ids.
-    ceilings: { activitypub: 70, a2a: 115, email: 70, web: 203, delivery: 110 },
+    ceilings: { activitypub: 55, a2a: 100, email: 60, web: 203, delivery: 100 },
     floor: steady,
   },
   {

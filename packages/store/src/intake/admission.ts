@@ -35,6 +35,7 @@ import { threadConflict } from '../transaction/conflict-keys.ts'
 import { noteChange } from '../transaction/notices.ts'
 import type { StoreContext } from '../transaction/store-context.ts'
 import { addTaskBytes, addToTotal } from '../transaction/totals.ts'
+import { writeTurns } from '../transaction/unwritten-turns.ts'
 import type { EndedRelation } from './admission-conflicts.ts'
 import { listAdmissionConflicts } from './admission-conflicts.ts'
 import type { BudgetTable } from './budgets.ts'
@@ -91,6 +92,7 @@ export function createAdmission(
       const storeDraft = () =>
         write(batch => admitDraft(batch, draft), {
           size: storedSizeOf(draft),
+          sparesTurns: true,
           conflictKeys: () => listAdmissionConflicts(draft),
         })
       const admitResult = await (draft.blobs.length > 0
@@ -166,6 +168,7 @@ function createDraftAdmission(
     ])
     const context = { ...storedContext, thread: storedContext.thread ?? threadOfKey }
     if (!earlierMessage && isForgotten) return { outcome: 'forgotten', message: 0 }
+    if (!earlierMessage && !sparesTurns(intake, context)) writeTurns(batch)
     if (!earlierMessage)
       return findExceededQuota(batch, draft, totals) ?? (yield* admitWithDecision(batch, draft, context))
     if (
@@ -178,6 +181,16 @@ function createDraftAdmission(
     countDuplicate.run(earlierMessage.number)
     return { outcome: 'duplicate', message: earlierMessage.number, task: earlierMessage.task }
   }
+}
+
+/** Returns true if the admission of a message neither reads nor changes the turns of other messages. */
+function sparesTurns(
+  { message, resolution, effects = [] }: Intake,
+  { thread, task, objection }: StoredContext,
+): boolean {
+  const beginsTask = task === undefined || 'capacity' in task
+  const isOrdinary = (message.kind ?? 'message') === 'message' && !resolution && !objection
+  return isOrdinary && beginsTask && thread === undefined && effects.every(({ kind }) => kind === 'unrelate')
 }
 
 function createNewAdmission(

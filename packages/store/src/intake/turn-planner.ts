@@ -23,6 +23,8 @@ interface PlannedTurn {
   readonly task: number | undefined
   /** The slot of a turn that begins at once. */
   readonly slot: TurnSlot | undefined
+  /** True if the task may have other turns or subscribers, whose operations read the row of this turn. */
+  readonly sharesTask: boolean
 }
 
 interface NewTurn extends PlannedTurn {
@@ -46,26 +48,33 @@ interface TurnPlanner {
 }
 
 /** The plan of a message that gets no turn. */
-export const noTurn: PlannedTurn = { task: undefined, slot: undefined }
+export const noTurn: PlannedTurn = { task: undefined, slot: undefined, sharesTask: false }
 
 export function createTurnPlanner(tables: TurnPlannerDeps): TurnPlanner {
   return {
     *planTurn(batch, draft, planContext) {
       const slot = tables.inProcessTurns.reserveSlot(batch, draft, planContext.context.thread)
       const task = yield* continueTask(batch, draft.intake, { ...planContext, isLeased: slot !== undefined }, tables)
-      return typeof task === 'string' ? task : { task, slot }
+      return typeof task === 'string' ? task : { task, slot, sharesTask: mayShareTask(draft, planContext.context) }
     },
-    *queueTurn(batch, draft, { message, assignedThread, task, slot, now }) {
+    *queueTurn(batch, draft, { message, assignedThread, task, slot, sharesTask, now }) {
       const { agent } = draft.intake
       const expiresAt = now + (slot?.consumer.leaseMs ?? 0)
       const lease = slot && { holder: slot.consumer.holder, expiresAt }
       const { thread } = assignedThread
-      yield* tables.turns.enqueue(batch, { message, agent, thread, task, now, lease, ...queueColumnsOf(draft) })
+      const turn = { message, agent, thread, task, now, ...queueColumnsOf(draft) }
+      const continues = slot !== undefined && tables.inProcessTurns.mayContinue(batch, draft, slot)
+      if (lease && continues && !sharesTask) tables.turns.begin(batch, { ...turn, lease })
+      else yield* tables.turns.enqueue(batch, { ...turn, lease })
       const insertedMessage = { message, ...assignedThread, isOfTask: task !== undefined }
-      if (slot) tables.inProcessTurns.begin(batch, slot, { draft, insertedMessage, expiresAt })
+      if (slot) tables.inProcessTurns.begin(batch, slot, { draft, insertedMessage, expiresAt, continues })
       else addFirstMessage(batch, draft, insertedMessage)
     },
   }
+}
+
+function mayShareTask({ intake }: MessageDraft, { task }: StoredContext): boolean {
+  return intake.task?.watch !== undefined || (task !== undefined && 'id' in task)
 }
 
 function* continueTask(

@@ -6,6 +6,7 @@ import type { TransactionNotices } from './notices.ts'
 import { noteChange } from './notices.ts'
 import type { TotalChanges } from './totals.ts'
 import { addTaskTotal, addToTotal } from './totals.ts'
+import type { UnwrittenTurns } from './unwritten-turns.ts'
 
 /** Everything that a transaction produces besides its rows, such as totals to write before its end and notices to send after it. */
 export interface Batch extends TotalChanges, TransactionNotices {
@@ -14,6 +15,8 @@ export interface Batch extends TotalChanges, TransactionNotices {
    * finds messages that the same transaction has admitted.
    */
   readonly firstMessages: Map<number, FirstMessage | undefined>
+  /** The turns that have no row yet. All operations of a transaction share them. */
+  readonly unwrittenTurns: UnwrittenTurns
   /** The callbacks for the end of the transaction, with any result. They release the slots that were reserved for new work. */
   readonly atEnd: (() => void)[]
   /** The callbacks for a transaction that was undone. */
@@ -71,16 +74,20 @@ const nobody: Company = {
 export const noNewTurns: Company = { ...nobody, continuesTurns: false }
 
 /** The members of a batch that all operations of a transaction share. */
-type SharedMembers = Pick<Batch, 'firstMessages' | 'atEnd' | 'ifUndone'>
+type SharedMembers = Pick<Batch, 'firstMessages' | 'unwrittenTurns' | 'atEnd' | 'ifUndone'>
+
+function openSharedMembers(): SharedMembers {
+  return { firstMessages: new Map(), unwrittenTurns: new Map(), atEnd: [], ifUndone: [] }
+}
 
 export function createBatch(
   company = nobody,
-  { firstMessages, atEnd, ifUndone }: SharedMembers = { firstMessages: new Map(), atEnd: [], ifUndone: [] },
+  { firstMessages, unwrittenTurns, atEnd, ifUndone }: SharedMembers = openSharedMembers(),
 ): Batch {
   return {
     ...{ totals: new Map(), taskTotals: new Map(), droppedFiles: [], checks: new Map() },
     ...{ notices: [], readyWork: new Set(), changes: new Map(), begins: [], ifUnsure: [], continuations: [] },
-    ...{ firstMessages, atEnd, ifUndone },
+    ...{ firstMessages, unwrittenTurns, atEnd, ifUndone },
     ...company,
   }
 }

@@ -38,6 +38,11 @@ export interface WriteTerms {
    * operations. The writer of SQLite does not call this member.
    */
   readonly conflictKeys?: (() => readonly string[] | undefined) | undefined
+  /**
+   * True if the operation neither reads nor changes the turns of other messages, or calls `writeTurns` before it does. Before other operations the
+   * writer calls it.
+   */
+  readonly sparesTurns?: boolean | undefined
   /** The approximate number of characters that the operation writes, if this is large. */
   readonly size?: number
 }

@@ -4,8 +4,9 @@ import { AnswerFailed, OperationFailed } from '../../sqlite/write/transactions.t
 import type { Batch, WriteOperation } from '../../transaction/batch.ts'
 import { createBatch, mergeBatch } from '../../transaction/batch.ts'
 import { continueTurns, takeAnswers } from '../../transaction/continuations.ts'
+import { writeTurns } from '../../transaction/unwritten-turns.ts'
 import { createTotalsWriter } from '../../transaction/write-totals.ts'
-import type { WriterHooks } from '../../transaction/writer.ts'
+import type { WriterHooks, WriteTerms } from '../../transaction/writer.ts'
 import { createLostConnections } from '../connection/lost-connection.ts'
 import { createRowNumbering } from '../connection/numbering.ts'
 import type { ConnectionPool } from '../connection/pool.ts'
@@ -34,7 +35,7 @@ export interface TransactionOptions {
 }
 
 /** An operation of a transaction, with the names that it locks. An operation without names may change any row. */
-export interface TransactionWrite {
+export interface TransactionWrite extends Pick<WriteTerms, 'sparesTurns'> {
   readonly operation: WriteOperation<unknown>
   readonly names: readonly string[] | undefined
   readonly isLast: boolean
@@ -143,7 +144,9 @@ function createAttempt(
   { version, onOutdated, formatNotices }: TransactionOptions,
 ): RunAttempt {
   const writeTotals = createTotalsWriter(db)
-  const { runWaves, runAnswers } = createWaves(scope)
+  const { runWaves, runAnswers } = createWaves(scope, (context, batch) =>
+    runStatements(context, () => writeTurns(batch)),
+  )
 
   /** Runs statements of the transaction itself. */
   function runStatements({ session, openReservations }: WriteContext, run: () => void): void {
@@ -170,7 +173,10 @@ function createAttempt(
       await new Promise<void>(resolve => continueTurns(batch, resolve))
       await runAnswers(context, attempt)
     }
-    runStatements(context, () => writeTotals(batch))
+    runStatements(context, () => {
+      writeTurns(batch)
+      writeTotals(batch)
+    })
     // The version has arrived already if any operation has sent a query.
     if (!versionQuery.result) await session.flushLast()
     if (versionQuery.result?.rows[0]?.version !== version) {
@@ -196,7 +202,7 @@ interface WaveRuns {
 }
 
 /** Creates the functions that run operations in waves, and add what they produce to the batch of the transaction. */
-function createWaves(scope: OperationScope): WaveRuns {
+function createWaves(scope: OperationScope, writeRows: (context: WriteContext, batch: Batch) => void): WaveRuns {
   async function runMembers<Member extends Pick<TransactionWrite, 'operation'>>(
     context: WriteContext,
     wave: { readonly members: readonly WaveMember<Member>[]; readonly attempt: TransactionAttempt },
@@ -219,6 +225,7 @@ function createWaves(scope: OperationScope): WaveRuns {
       failAsOperation(async () => {
         const results = new Map<unknown, unknown>()
         for (const members of planWaves(shares)) {
+          if (!members.every(({ member }) => member.sparesTurns)) writeRows(context, attempt.batch)
           for (const { member, result } of await runMembers(context, { members, attempt })) results.set(member, result)
         }
         return shares.map(share => results.get(share))

@@ -51,11 +51,11 @@ export function createPostgresWriter(runWrites: RunWrites, hooks: WriterHooks): 
   }
 
   function enqueue<T>(operation: WriteOperation<T>, { conflictKeys, size = 0, ...terms }: JobOptions): Promise<T> {
-    const { isDurable = true, isLast = false } = terms
+    const { isDurable = true, isLast = false, sparesTurns } = terms
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the store is closed'))
       const callbacks = { resolve: resolve as Job['resolve'], reject }
-      queue.push({ operation, names: conflictKeys?.(), size, isDurable, isLast, ...callbacks })
+      queue.push({ operation, names: conflictKeys?.(), size, isDurable, isLast, sparesTurns, ...callbacks })
       schedule()
     })
   }

@@ -118,7 +118,7 @@ function createDraftCommit(
   const finishTask = createTaskFinishing(db, tables)
   return function* (batch, turn, draft) {
     const at = now()
-    const endedTurn = yield* endTurn(turn, draft, at)
+    const endedTurn = yield* endTurn(batch, turn, draft, at)
     if (!endedTurn) return 'lost'
     const position = toPosition(turn, endedTurn, at)
     const { answer } = draft

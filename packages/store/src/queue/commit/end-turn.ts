@@ -5,6 +5,7 @@ import type { Sql } from '../../sql/sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { noteChange } from '../../transaction/notices.ts'
 import { moveTotals } from '../../transaction/totals.ts'
+import type { UnwrittenTurn } from '../../transaction/unwritten-turns.ts'
 import type { MergedTurn } from '../turns/merge-turns.ts'
 import { appendAttemptSql } from '../turns/turn-attempts.ts'
 import type { AnswerColumns } from './answer-draft.ts'
@@ -30,7 +31,7 @@ interface EndedTurn extends EndedRow {
 /** Prepares the end of a leased turn and of the turns that were merged into it. */
 export function createTurnEnding(
   db: Sql,
-): (turn: Turn, draft: AnswerColumns, at: number) => Operation<EndedTurn | undefined> {
+): (batch: Batch, turn: Turn, draft: AnswerColumns, at: number) => Operation<EndedTurn | undefined> {
   const endLeased = db.prepare<EndedRow>(
     `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttemptSql('?4')}
      WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
@@ -40,11 +41,23 @@ export function createTurnEnding(
   const endMerged = db.prepare<MergedTurn>(
     `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message, task_id`,
   )
-  return function* ({ message, token, merged }, { state, answer, attempt }, at) {
-    const outcome = [state, at, answer.error ?? null] as const
+  return function* (batch, { message, token, merged }, { state, answer, attempt }, at) {
+    const error = answer.error ?? null
+    const unwrittenTurn = batch.unwrittenTurns.get(message)
+    if (unwrittenTurn) {
+      batch.unwrittenTurns.delete(message)
+      unwrittenTurn.writeEnded({ state, at, error, attempt })
+      return toUnwrittenEnd(unwrittenTurn)
+    }
+    const outcome = [state, at, error] as const
     const row = yield* endLeased.get(...outcome, attempt, message, token)
     return row && { ...row, merged: merged ? yield* endMerged.all(...outcome, message) : [] }
   }
+}
+
+/** Returns the end of a turn that had no row. Its thread has no other turn, nobody watches its task, and it has merged no other turn. */
+function toUnwrittenEnd({ thread, task }: UnwrittenTurn): EndedTurn {
+  return { thread_id: thread, task_id: task ?? null, is_awaited: 0, is_watched: 0, merged: [] }
 }
 
 /** The end of a turn as its listeners receive it. */

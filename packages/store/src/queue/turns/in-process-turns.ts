@@ -23,6 +23,8 @@ interface InsertedTurn {
   readonly insertedMessage: InsertedMessage
   /** The end of the lease as it was inserted, ms. */
   readonly expiresAt: number
+  /** True if the turn begins within its transaction. */
+  readonly continues: boolean
 }
 
 export interface InProcessTurns
@@ -36,7 +38,9 @@ export interface InProcessTurns
   delayContinuations(endsAt: number): void
   /** Reserves a slot for the turn of a message, if the turn can be inserted with its lease. `thread` is undefined if the message begins a thread. */
   reserveSlot(batch: Batch, draft: MessageDraft, thread: number | undefined): TurnSlot | undefined
-  /** Begins a turn that was inserted with its lease. It begins within its transaction if the agent allows this, or else when the transaction is durable. */
+  /** Returns true if the turn of a message may begin within its transaction. */
+  mayContinue(batch: Batch, draft: MessageDraft, slot: TurnSlot): boolean
+  /** Begins a turn that has a lease, within its transaction or when the transaction is durable. */
   begin(batch: Batch, slot: TurnSlot, first: InsertedTurn): void
   /** Reserves slots for the leased turns, ends the poll and returns the turns. */
   endPoll(batch: Batch, request: PollRequest<TurnConsumer>, leased: LeasedWork<Turn>): readonly Turn[]
@@ -55,11 +59,6 @@ export function createInProcessTurns({
   const continuedTurns = createContinuedTurns()
   let delayedUntil = Number.NEGATIVE_INFINITY
 
-  function mayContinue(batch: Batch, { intake }: MessageDraft, consumer: TurnConsumer): boolean {
-    if (!batch.continuesTurns || intake.isFollowed || now() < delayedUntil) return false
-    return consumer.continuesAdmission?.(intake) === true
-  }
-
   return {
     // Other gateways may lease turns, too, so this needs a check that counts their turns.
     ...((isSoleWriter || db.hasEndChecks) && { setTurnConsumer: setConsumer }),
@@ -73,9 +72,13 @@ export function createInProcessTurns({
       if (thread !== undefined || !isUnqueued(draft)) return undefined
       return reserveSlot(batch, { agent: draft.intake.agent })
     },
-    begin(batch, { consumer, begin }, { draft, insertedMessage, expiresAt }) {
+    mayContinue(batch, { intake }, { consumer }) {
+      if (!batch.continuesTurns || intake.isFollowed || now() < delayedUntil) return false
+      return consumer.continuesAdmission?.(intake) === true
+    },
+    begin(batch, { consumer, begin }, { draft, insertedMessage, expiresAt, continues }) {
       const turn = toFirstTurn(toStoredFirstMessage(draft, insertedMessage))
-      if (mayContinue(batch, draft, consumer)) continuedTurns.add(batch, turn, begin)
+      if (continues) continuedTurns.add(batch, turn, begin)
       else batch.begins.push(() => begin(turn))
       if (isSoleWriter) return
       checkShare(batch, consumer, turn.agent)

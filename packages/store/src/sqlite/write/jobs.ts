@@ -3,7 +3,7 @@ import type { Batch, WriteOperation } from '../../transaction/batch.ts'
 import { batchSize, maxOperations } from '../../transaction/bounds.ts'
 import type { WriteTerms } from '../../transaction/writer.ts'
 
-export interface WriteJob {
+export interface WriteJob extends Pick<WriteTerms, 'sparesTurns'> {
   readonly operation: WriteOperation<unknown>
   /** True if the job resolves only after its transaction is on the disk. */
   readonly isDurable: boolean

@@ -5,6 +5,7 @@ import { createSqliteSql } from '../../sql/sqlite-sql.ts'
 import type { Batch } from '../../transaction/batch.ts'
 import { createBatch, noNewTurns } from '../../transaction/batch.ts'
 import { takeAnswers } from '../../transaction/continuations.ts'
+import { writeTurns } from '../../transaction/unwritten-turns.ts'
 import { createTotalsWriter } from '../../transaction/write-totals.ts'
 import type { WriterHooks } from '../../transaction/writer.ts'
 import type { CommittedTransaction, WriteJob } from './jobs.ts'
@@ -50,6 +51,7 @@ export function createTransactionRunner(
     commit({ batch }) {
       undoIfFailed(batch, () => {
         storeAnswers(batch)
+        writeTurns(batch)
         writeTotals(batch)
         commit()
       })
@@ -60,7 +62,10 @@ export function createTransactionRunner(
 
 function runInOrder(jobs: readonly WriteJob[], batch: Batch): readonly unknown[] {
   try {
-    return jobs.map(({ operation }) => runNow(operation(batch)))
+    return jobs.map(({ operation, sparesTurns }) => {
+      if (!sparesTurns) writeTurns(batch)
+      return runNow(operation(batch))
+    })
   } catch (error) {
     throw new OperationFailed('Cannot commit: an operation of the transaction failed', { cause: error })
   }

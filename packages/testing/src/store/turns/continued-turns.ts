@@ -10,6 +10,7 @@ export function continuedTurnContract(openStore: OpenStore): void {
   describe('turns that start within their messages’ transactions', () => {
     describeAnswers(openStore)
     describeLateAnswers(openStore)
+    describeCompany(openStore)
     describeFailures(openStore)
     describeRefusals(openStore)
   })
@@ -127,6 +128,55 @@ function describeLateAnswers(openStore: OpenStore): void {
       const begunTurns = runAtOnce(store, () => undefined)
       await store.admit(sketchIntake('m1', { isFollowed: true }), 'c')
       expect(begunTurns.map(({ whenStored: stored }) => stored)).toEqual([undefined])
+    }),
+  )
+}
+
+/** Tests operations that follow the message in its transaction, while the row of its turn may not be written yet. */
+function describeCompany(openStore: OpenStore): void {
+  const numbersOf = (turns: readonly Turn[]) => turns.map(({ content }) => content.id)
+
+  test(
+    'are open for the next message of their thread and their transaction, which waits for their end',
+    withStore(openStore, async ({ store }) => {
+      const begunTurns = runAtOnce(store, () => undefined)
+      await Promise.all(['m1', 'm2'].map(id => store.admit(sketchIntake(id, inThread('t')), 'c')))
+      expect([numbersOf(begunTurns), await leaseTurns(store)]).toEqual([['m1'], []])
+      for (const turn of begunTurns) await store.commit(turn, sketchAnswer(turn, 'done'))
+      expect(numbersOf(await leaseTurns(store))).toEqual(['m2'])
+    }),
+  )
+  test(
+    'make the next message of their thread ready, whose admission shared their transaction',
+    withStore(openStore, async ({ store }) => {
+      runAtOnce(store, answer(store))
+      await Promise.all(['m1', 'm2'].map(id => store.admit(sketchIntake(id, inThread('t')), 'c')))
+      expect(numbersOf(await leaseTurns(store))).toEqual(['m2'])
+      expect((await store.count()).messages).toMatchObject({ answered: 1, working: 1, received: 0 })
+    }),
+  )
+  test.each(['m1', 'm2'])(
+    'keep their task open if the agent answers only one of two messages in a transaction: %s',
+    answeredId =>
+      withStore(openStore, async ({ store }) => {
+        const begunTurns = runAtOnce(store, turn => turn.content.id === answeredId && answer(store)(turn))
+        const sketchOf = (id: string) => ({ ...sketchTaskIntake(adasTask), ...inThread(id) })
+        await Promise.all(['m1', 'm2'].map(id => store.admit(sketchIntake(id, sketchOf(id)), 'c')))
+        expect(await store.findTask(adasTask)).toMatchObject({ state: 'working' })
+        const otherTurn = begunTurns.find(turn => turn.content.id !== answeredId)
+        if (otherTurn) await store.commit(otherTurn, sketchAnswer(otherTurn, 'well'))
+        expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed' })
+        expect((await store.count()).messages).toMatchObject({ answered: 2, working: 0, received: 0 })
+      })(),
+  )
+  test(
+    'end with a cancellation in the transaction of their message',
+    withStore(openStore, async ({ store }) => {
+      const begunTurns = runAtOnce(store, () => undefined)
+      await Promise.all([store.admit(sketchIntake('m1', sketchTaskIntake(adasTask)), 'c'), store.cancelTask(adasTask)])
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'canceled' })
+      expect((await store.count()).messages).toMatchObject({ failed: 1, answered: 0, working: 0 })
+      expect([begunTurns.length, await leaseTurns(store)]).toEqual([1, []])
     }),
   )
 }
