@@ -84,10 +84,11 @@ export async function showTask(
   const history = pickHistory(record, view.historyLength)
   const artifacts = view.includeArtifacts ? listArtifactsOf(record) : []
   const partHolders = [...artifacts, ...history, ...(record.response ? [record.response] : [])]
-  const bytesByDigest = await loadBytes(
+  const loadedBytes = loadBytes(
     store,
     partHolders.flatMap(({ parts }) => parts),
   )
+  const bytesByDigest = loadedBytes instanceof Promise ? await loadedBytes : loadedBytes
   const isPaused = store.isPaused?.(record.agent) === true
   return renderTask(record, { artifacts, history, bytesByDigest, isPaused })
 }

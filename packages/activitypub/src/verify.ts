@@ -62,7 +62,8 @@ export async function verifyInboxRequest(
   const signature = readTimelySignature(signedRequest, verifyDeps)
   const bytes = await readSignedBody(request, signature, steps)
   const documents = parseDocuments(bytes, steps)
-  if (await isOwnForwardedPost(documents.normalized, signature.keyId, deps)) return 'ignored'
+  const ownPost = findForwardedOwnPost(documents.normalized, signature.keyId, deps)
+  if (ownPost && (await isStoredPost(ownPost, deps))) return 'ignored'
   const forwardedKey = findForwardedKey(documents.normalized, signature.keyId)
   const activity = parseUnblockedActivity(documents, forwardedKey ?? signature.keyId, deps)
   const receivedActivity = { activity, bytes, arrival: recordRequest(signedRequest, signature) }
@@ -88,7 +89,8 @@ async function verifyUnsignedRequest(
   const documents = parseDocuments(bytes, deps.steps)
   const keyId = findForwardedKey(documents.normalized, '')
   if (keyId === undefined) throw refuseUnsigned()
-  if (await isOwnForwardedPost(documents.normalized, keyId, deps)) return 'ignored'
+  const ownPost = findForwardedOwnPost(documents.normalized, keyId, deps)
+  if (ownPost && (await isStoredPost(ownPost, deps))) return 'ignored'
   const activity = parseUnblockedActivity(documents, keyId, deps)
   const arrival = recordRequest(signedRequest, { coveredNames: [] })
   return verifyUnsignedActivity({ activity, bytes, arrival, headers: request.headers }, deps)
@@ -160,17 +162,22 @@ function readClaims(document: unknown): RefusalClaims {
   return { ...(sender !== undefined && { claimed_sender: sender }), peer_id: idOf(json?.id) }
 }
 
-/** Returns true if a peer forwards one of our own posts. The gateway has the post already, and the peer is not at fault. */
-async function isOwnForwardedPost(
+type PostAddress = NonNullable<ReturnType<typeof parsePostIri>>
+
+/** Finds the address of our own post that a peer forwards. The gateway has the post already, and the peer is not at fault. */
+function findForwardedOwnPost(
   document: unknown,
   keyId: string,
-  { agents, store, origin }: Pick<VerifyDeps, 'agents' | 'store' | 'origin'>,
-): Promise<boolean> {
+  { agents, origin }: Pick<VerifyDeps, 'agents' | 'origin'>,
+): PostAddress | undefined {
   const id = idOf(document)
   const postAddress = id === undefined || isOnOrigin(keyId, origin) ? undefined : parsePostIri(id, { origin })
-  if (!postAddress || !agents.find(postAddress.agent)) return false
-  const response = await store.findResponse(parsePieceId(postAddress.id).responseId)
-  return response?.agent === postAddress.agent && response.via === 'activitypub'
+  return postAddress && agents.find(postAddress.agent) ? postAddress : undefined
+}
+
+async function isStoredPost({ agent, id }: PostAddress, { store }: Pick<VerifyDeps, 'store'>): Promise<boolean> {
+  const response = await store.findResponse(parsePieceId(id).responseId)
+  return response?.agent === agent && response.via === 'activitypub'
 }
 
 function checkRecipient({ agent }: InboxRequest, agents: VerifyDeps['agents']): void {

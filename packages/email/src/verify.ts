@@ -121,8 +121,9 @@ function startOriginChecks({ raw, ...mail }: UnprovenMail, deps: VerifyMailDeps)
   const times: CheckTimes = { startedAt: steps.now(), cachedNames: dns.listCached(plan.keyNames) }
   const results = Promise.all([
     fetchKeys(plan, keyBudget),
-    runSpfCheck(raw, deps).finally(() => {
+    runSpfCheck(raw, deps).then(spf => {
       times.spfAt = steps.now()
+      return spf
     }),
   ])
   return { plan, isSealed: chain.isSealed, times, results }

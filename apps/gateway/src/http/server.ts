@@ -85,7 +85,11 @@ export function createServer(deps: ServerDeps): Hono {
       .forChannel(findOwner(context)?.channel ?? gatewayOwnerName)
       .reserve(networkOf(clientAddress))
     countBodyIn(context.req.raw, bodyReservation)
-    return next().finally(bodyReservation.release)
+    try {
+      return await next()
+    } finally {
+      bodyReservation.release()
+    }
   })
   app.get('/healthz', context => context.json({ status: 'ok' }))
   app.get('/readyz', async context => {

@@ -84,9 +84,8 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'promises',
-    // The figures include five more since a turn whose process died runs alone, and since one that lost its lease ends at once. The named
-    // steps of a proof and of a turn cost three to eight. An A2A caller that waits on a busy machine costs one or two more.
-    ceilings: { activitypub: 150, a2a: 168, email: 229, web: 162, delivery: 136 },
+    // The named steps of a proof and of a turn cost three to eight. An A2A caller that waits on a busy machine costs one or two more.
+    ceilings: { activitypub: 106, a2a: 128, email: 172, web: 122, delivery: 126 },
     aims: forMessages(40),
     floor: steady,
   },
@@ -94,7 +93,7 @@ export const ceilings: readonly Ceiling[] = [
     company: 'together',
     kind: 'promises',
     // On a busy machine fewer deliveries share a poll, which costs each of them a few promises more.
-    ceilings: { activitypub: 156, a2a: 172, email: 240, web: 170, delivery: 190 },
+    ceilings: { activitypub: 112, a2a: 132, email: 184, web: 130, delivery: 170 },
     aims: forMessages(40),
     floor: loose,
   },

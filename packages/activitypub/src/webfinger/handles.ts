@@ -27,8 +27,6 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
   const singleFlight = createSingleFlight<ConfirmedName>()
 
   async function findConfirmedName(actor: RemoteActor): Promise<ConfirmedName> {
-    const cachedName = confirmedNames.get(actor.id)
-    if (cachedName) return cachedName
     const confirmedName = await singleFlight(actor.id, () =>
       confirmName(actor, { webFinger, isBlocked }).catch(toUnconfirmedName),
     )
@@ -43,7 +41,7 @@ export function createHandles({ fetch, now, isBlocked }: HandleDeps) {
      * @throws Rejection `forbidden` if the name is on a blocked domain, which is not queried
      */
     async confirm(actor: RemoteActor): Promise<string | undefined> {
-      const confirmedName = await findConfirmedName(actor)
+      const confirmedName = confirmedNames.get(actor.id) ?? (await findConfirmedName(actor))
       if (confirmedName.isBlocked) throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
       return confirmedName.address
     },

@@ -81,13 +81,9 @@ export function createCorrespondents(gateway: CorrespondentDeps): CompareAuthor 
     const { book } = cache
     if (!book.find(author)) await refresh(agent, cache)
     const mailbox = book.find(author)
-    const storedLikenesses = await filterStoredLikenesses(findLikenesses(book, author, mailbox), {
-      agent,
-      author,
-      isVerified,
-      book,
-      gateway,
-    })
+    const likenesses = findLikenesses(book, author, mailbox)
+    const comparisonContext = { agent, author, isVerified, book, gateway }
+    const storedLikenesses = likenesses.length > 0 ? await filterStoredLikenesses(likenesses, comparisonContext) : []
     if (storedLikenesses.length > 0) return describeLikenesses(storedLikenesses)
     if (!isVerified || (mailbox && !hasNewName(author, mailbox))) return noSenderHistory
     return mailbox ? renameAuthor(mailbox.peer, author, book) : addAuthor(author, book)
@@ -134,7 +130,7 @@ async function filterStoredLikenesses(
   likenesses: readonly Likeness[],
   context: ComparisonContext,
 ): Promise<readonly StoredLikeness[]> {
-  const ownAddresses = likenesses.length > 0 ? await listOwnAddresses(context) : new Set()
+  const ownAddresses = await listOwnAddresses(context)
   const storedLikenesses: StoredLikeness[] = []
   for (const likeness of likenesses) {
     if (storedLikenesses.length >= maxLikenesses) break

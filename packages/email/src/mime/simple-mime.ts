@@ -38,7 +38,8 @@ export async function readSimpleMime(octets: Buffer, header: HeaderBlock, { limi
   const hasHtml = textLeaves.some(({ type }) => type === 'text/html')
   // Only mailparser joins HTML with texts that are not its alternatives.
   if (hasHtml && textLeaves.length > 1 && textLeaves.some(({ isAlternative }) => !isAlternative)) return undefined
-  const texts = await Promise.all(textLeaves.map(async leaf => ({ type: leaf.type, text: await decodeLeaf(leaf) })))
+  const charsets = textLeaves.every(hasUnicode) ? undefined : await loadCharsets()
+  const texts = textLeaves.map(leaf => ({ type: leaf.type, text: decodeLeaf(leaf, charsets) }))
   const html = joinTexts(texts, 'text/html', '<br/>\n')
   if (html !== undefined && !hasDeadline && !isQuickToRead(html)) return undefined
   return { text: joinTexts(texts, 'text/plain', '\n'), html, attachments: leaves.flatMap(listFile) }
@@ -48,18 +49,19 @@ function listFile({ type, octets, file }: Leaf): ParsedFile[] {
   return file ? [{ content: octets, contentType: type, filename: file.name, headers: noHeaders }] : []
 }
 
-/**
- * Decodes a text. Most mail is UTF-8, so the tables of all other charsets are loaded with the first mail that needs
- * one.
- */
-async function decodeLeaf({ octets, charset }: Leaf): Promise<string> {
-  const text = unicodeCharsetPattern.test(charset)
-    ? octets.toString()
-    : (await loadCharsets()).decodeCharset(octets, charset)
-  return text.replaceAll('\r\n', '\n')
+/** The tables of all charsets but Unicode. Most mail is UTF-8, so they are loaded with the first mail that needs one. */
+const loadCharsets = lazy(() => import('../text/charsets.ts'))
+
+function hasUnicode({ charset }: Leaf): boolean {
+  return unicodeCharsetPattern.test(charset)
 }
 
-const loadCharsets = lazy(() => import('../text/charsets.ts'))
+/** Decodes a text. `charsets` is defined if any text of the mail is not Unicode. */
+function decodeLeaf(leaf: Leaf, charsets: Awaited<ReturnType<typeof loadCharsets>> | undefined): string {
+  const { octets, charset } = leaf
+  const text = charsets && !hasUnicode(leaf) ? charsets.decodeCharset(octets, charset) : octets.toString()
+  return text.replaceAll('\r\n', '\n')
+}
 
 function isQuickToRead(html: string): boolean {
   return (

@@ -33,11 +33,16 @@ export function createMailBackground({
   agents,
   quotesMessages,
 }: MailBackgroundDeps): NonNullable<ChannelConversations['fetchBackground']> {
-  return async turn => {
-    const responses = await Promise.all(listResponseIds(turn, agents.domain).map(id => store.findResponse(id)))
+  async function readBackground(turn: Turn, responseIds: readonly string[]): Promise<readonly BackgroundEntry[]> {
+    const responses = await Promise.all(responseIds.map(id => store.findResponse(id)))
     const people = [turn.content.sender.address.replace(/^@/, ''), ...(readTarget(turn.target).others ?? [])]
     const visibleResponses = responses.flatMap(record => (record && wasSentTo(people, record) ? [record] : []))
     return visibleResponses.flatMap(record => describeExchange(record, people, { agents, quotesMessages }))
+  }
+
+  return turn => {
+    const responseIds = listResponseIds(turn, agents.domain)
+    return responseIds.length > 0 ? readBackground(turn, responseIds) : undefined
   }
 }
 

@@ -25,8 +25,12 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   const isSmall = declaredLength !== null && Number(declaredLength) <= smallBytes
   const hold = holds.get(request)
   try {
-    if (isSmall) hold?.add(Number(declaredLength))
-    return await (isSmall ? readSmallBody(request, maxBytes) : countBody(request, maxBytes, hold))
+    if (!isSmall) return await countBody(request, maxBytes, hold)
+    hold?.add(Number(declaredLength))
+    // One read is fast. HTTP/1.1 framing enforces the declared length.
+    const bytes = new Uint8Array(await request.arrayBuffer())
+    if (bytes.length > maxBytes) throw refuseSize(maxBytes)
+    return bytes
   } catch (cause) {
     if (cause instanceof Rejection || cause instanceof Unavailable) throw cause
     throw new Rejection('malformed', 'Cannot read body: connection was cut', { cause })
@@ -47,13 +51,6 @@ export function checkDeclaredBody(headers: Headers, maxBytes: number): void {
   if (!/^\d+$/.test(declaredLength))
     throw new Rejection('malformed', 'Cannot read body: Content-Length is not a number')
   if (Number(declaredLength) > maxBytes) throw refuseSize(maxBytes)
-}
-
-/** Reads a whole body at once, which is fast. HTTP/1.1 framing enforces the declared length. */
-async function readSmallBody(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(await request.arrayBuffer())
-  if (bytes.length > maxBytes) throw refuseSize(maxBytes)
-  return bytes
 }
 
 async function countBody({ body }: Request, maxBytes: number, hold: ByteReservation | undefined): Promise<Uint8Array> {

@@ -119,8 +119,9 @@ async function admitVerified<Caller>(
   verifiedCaller: VerifiedCaller<Caller>,
   admit: (cachedCaller: CachedCaller<Caller>) => Promise<Caller> | Caller,
 ): Promise<Caller> {
-  const caller = await admit(verifiedCaller)
-  await verifiedCaller.consume?.()
+  const admission = admit(verifiedCaller)
+  const caller = admission instanceof Promise ? await admission : admission
+  if (verifiedCaller.consume) await verifiedCaller.consume()
   return caller
 }
 

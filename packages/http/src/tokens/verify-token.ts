@@ -60,8 +60,8 @@ const plainTypes: ReadonlySet<string> = new Set(['jwt', 'application/jwt'])
  * @throws Rejection, Unavailable
  */
 export async function verifyToken(token: string, rules: TokenTrust): Promise<VerifiedToken> {
-  const { jwtVerify } = await loadJose()
-  const { header, claims } = await readUnverifiedToken(token)
+  const jose = await loadJose()
+  const { header, claims } = readUnverifiedToken(token, jose)
   const issuer = rules.issuers.get(claims.iss ?? '')
   if (!issuer) throw refuseToken('issuer is not trusted')
   const isAccessToken = checkType(header, issuer.config)
@@ -74,16 +74,18 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
     generation = keys.generation()
     return key
   }
-  const { payload, protectedHeader } = await jwtVerify(token, findKey, {
-    algorithms: [...config.algorithms],
-    issuer: config.issuer,
-    audience: config.audience,
-    clockTolerance: rules.toleranceSeconds,
-    currentDate: new Date(rules.now()),
-    requiredClaims: ['exp'],
-  }).catch(cause => {
-    throw cause instanceof Unavailable ? cause : describeRefusal(cause)
-  })
+  const { payload, protectedHeader } = await jose
+    .jwtVerify(token, findKey, {
+      algorithms: [...config.algorithms],
+      issuer: config.issuer,
+      audience: config.audience,
+      clockTolerance: rules.toleranceSeconds,
+      currentDate: new Date(rules.now()),
+      requiredClaims: ['exp'],
+    })
+    .catch(cause => {
+      throw cause instanceof Unavailable ? cause : describeRefusal(cause)
+    })
   checkClaims(payload, rules)
   const { alg: algorithm, kid: keyId } = protectedHeader
   return {
@@ -106,8 +108,10 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
 }
 
 /** Reads the unverified claims, only to select the issuer. */
-async function readUnverifiedToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
-  const { decodeJwt, decodeProtectedHeader } = await loadJose()
+function readUnverifiedToken(
+  token: string,
+  { decodeJwt, decodeProtectedHeader }: Awaited<ReturnType<typeof loadJose>>,
+): { header: ProtectedHeaderParameters; claims: JWTPayload } {
   try {
     return { header: decodeProtectedHeader(token), claims: decodeJwt(token) }
   } catch (cause) {
@@ -189,8 +193,10 @@ const describedKeys = new WeakMap<object, ProofKey>()
 /** Describes the key of an issuer for the record of a message. A secret that is shared with the issuer is not recorded. */
 async function describeUsedKey(key: CryptoKey | Uint8Array | undefined, from: KeyOrigin): Promise<UsedKey> {
   if (key === undefined || key instanceof Uint8Array || key.type !== 'public' || !key.extractable) return { from }
+  const describedKey = describedKeys.get(key)
+  if (describedKey) return { from, key: describedKey }
   const { exportJWK } = await loadJose()
-  const proofKey = describedKeys.get(key) ?? toProofKey('jwk', JSON.stringify(await exportJWK(key)))
+  const proofKey = toProofKey('jwk', JSON.stringify(await exportJWK(key)))
   describedKeys.set(key, proofKey)
   return { from, key: proofKey }
 }

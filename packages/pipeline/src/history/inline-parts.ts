@@ -17,7 +17,7 @@ export interface InlineNames {
   /** The people whom any text may name: the sender and the agent. */
   readonly unconditionalNames: readonly string[]
   /** Finds those people whom the text of these parts names and is allowed to name. */
-  findNames(parts: readonly Part[]): Promise<readonly string[]>
+  findNames(parts: readonly Part[]): Promise<readonly string[]> | readonly string[]
 }
 
 /** Returns the names that the text of a turn may have; undefined if it may have any. */

@@ -145,7 +145,8 @@ async function runWithNotes(turn: Turn, run: Omit<TurnRun, 'notes'>): Promise<An
   try {
     const answer = await runAgent(turn, { ...run, notes })
     run.trace.steps.close('unfinished')
-    return { ...answer, ...(await notes.end()) }
+    const endedNotes = notes.end()
+    return { ...answer, ...(endedNotes instanceof Promise ? await endedNotes : endedNotes) }
   } catch (error) {
     run.trace.steps.close(failureCodeOf(error))
     if (!(error instanceof TurnAborted)) await notes.abandon().catch(() => undefined)
@@ -174,7 +175,7 @@ function openNotes(turn: Turn, turnContext: TurnContext): TurnNotes {
       endKind = 'abandoned'
       await createdNotes?.abandon()
     },
-    async end() {
+    end() {
       // A retried turn replaces its earlier notes, even if it has none.
       const notes = createdNotes ?? (turn.token > 1 ? open() : undefined)
       endKind = 'ended'
@@ -234,7 +235,8 @@ async function planAgentAnswer(turn: Turn, run: TurnRun, outcome: AgentOutcome):
       ? await planTurnActions(turn, { ...withRefusalRecord(run), plannedActions: actionList?.plans }, actions)
       : []
   const { store } = turnContext
-  draft.people = await findNamedPeople(turn, partial?.parts ?? [], { store, mentions: runningAgent.mentions })
+  const people = findNamedPeople(turn, partial?.parts ?? [], { store, mentions: runningAgent.mentions })
+  draft.people = people instanceof Promise ? await people : people
   const plan = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : planSilence(draft)
   const copies = runningAgent.people?.link ? await planLinkedCopy(turn, plan, turnContext, runningAgent) : []
   const notices = planNotices(requirements, turn, turnContext)

@@ -38,7 +38,9 @@ export async function receive<Raw, Proven>(
     const record = { trace: steps.trace(), proofKeys: steps.keys() }
     const admit = (intake: Intake) => admission.store.admit({ ...intake, ...withSentAt(record, intake) }, correlationId)
     const [firstIntake, ...otherIntakes] = intakes
-    const admitResults = firstIntake ? await admitAll(firstIntake, otherIntakes, admit) : []
+    // All messages at once, so that the store can commit them in one transaction.
+    const admitResults =
+      otherIntakes.length > 0 ? await Promise.all(intakes.map(admit)) : firstIntake ? [await admit(firstIntake)] : []
     for (const { outcome, message } of admitResults) {
       const caller = firstIntake ? callerFields(firstIntake.message) : {}
       system.log.info(
@@ -56,15 +58,6 @@ export async function receive<Raw, Proven>(
     recordRefusal(error, inbound.name, { ...deps, ...steps.claims() })
     throw error
   }
-}
-
-/** Admits all messages at once, so that the store can commit them in one transaction. */
-async function admitAll(
-  firstIntake: Intake,
-  otherIntakes: readonly Intake[],
-  admit: (intake: Intake) => Promise<AdmitResult>,
-): Promise<readonly AdmitResult[]> {
-  return otherIntakes.length > 0 ? Promise.all([firstIntake, ...otherIntakes].map(admit)) : [await admit(firstIntake)]
 }
 
 /** Adds the time that the message claims to its record. */

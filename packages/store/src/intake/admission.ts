@@ -5,6 +5,7 @@ import type {
   Intake,
   IntakeStore,
   RelationDecision,
+  RelationEffect,
   RelationStore,
   TaskKey,
 } from '@postern/pipeline'
@@ -183,6 +184,11 @@ function createDraftAdmission(
   }
 }
 
+/** Returns true for an effect on relations alone. The author of a block cancels turns, and a bounce settles a delivery. */
+function isHarmless(effect: RelationEffect): boolean {
+  return effect.kind === 'unrelate' || (effect.kind === 'relate' && effect.relation !== 'blocked_by')
+}
+
 /** Returns true if the admission of a message neither reads nor changes the turns of other messages. */
 function sparesTurns(
   { message, resolution, effects = [] }: Intake,
@@ -190,7 +196,7 @@ function sparesTurns(
 ): boolean {
   const beginsTask = task === undefined || 'capacity' in task
   const isOrdinary = (message.kind ?? 'message') === 'message' && !resolution && !objection
-  return isOrdinary && beginsTask && thread === undefined && effects.every(({ kind }) => kind === 'unrelate')
+  return isOrdinary && beginsTask && thread === undefined && effects.every(isHarmless)
 }
 
 function createNewAdmission(

@@ -21,34 +21,24 @@ export function observeStore<Store extends ObservedOperations>(
   const admittedAt = new Map<number, number>()
   const reportedTraces = new WeakSet<IntakeTrace>()
   const reportAll = (stages: readonly MessageStage[]) => stages.forEach(onStage)
+  const reportTurn = (turn: Turn, attempt: TurnAttempt | undefined) =>
+    reportAll(describeTurn(turn, attempt, { at: now(), admittedAt: consumeAdmissionTime(admittedAt, turn.message) }))
   return {
     ...store,
-    async admit(intake, correlationId) {
-      const admitResult = await store.admit(intake, correlationId)
-      const recordedAt = now()
-      if (admitResult.outcome === 'accepted') rememberAdmission(admittedAt, admitResult.message, recordedAt)
-      // One request may bring several messages, but is received and checked once.
-      const isFirstIntake = intake.trace !== undefined && !reportedTraces.has(intake.trace)
-      if (intake.trace) reportedTraces.add(intake.trace)
-      reportAll(describeIntake(intake, { admitResult, correlationId, recordedAt, isFirstIntake }))
-      return admitResult
-    },
-    async commit(turn, answer) {
-      await store.commit(turn, answer)
-      reportAll(
-        describeTurn(turn, answer.attempt, { at: now(), admittedAt: consumeAdmissionTime(admittedAt, turn.message) }),
-      )
-    },
-    async release(turn, retry) {
-      await store.release(turn, retry)
-      reportAll(
-        describeTurn(turn, retry.attempt, { at: now(), admittedAt: consumeAdmissionTime(admittedAt, turn.message) }),
-      )
-    },
-    async settle(delivery, settlement) {
-      await store.settle(delivery, settlement)
-      reportAll(describeDelivery(delivery, settlement))
-    },
+    admit: (intake, correlationId) =>
+      store.admit(intake, correlationId).then(admitResult => {
+        const recordedAt = now()
+        if (admitResult.outcome === 'accepted') rememberAdmission(admittedAt, admitResult.message, recordedAt)
+        // One request may bring several messages, but is received and checked once.
+        const isFirstIntake = intake.trace !== undefined && !reportedTraces.has(intake.trace)
+        if (intake.trace) reportedTraces.add(intake.trace)
+        reportAll(describeIntake(intake, { admitResult, correlationId, recordedAt, isFirstIntake }))
+        return admitResult
+      }),
+    commit: (turn, answer) => store.commit(turn, answer).then(() => reportTurn(turn, answer.attempt)),
+    release: (turn, retry) => store.release(turn, retry).then(() => reportTurn(turn, retry.attempt)),
+    settle: (delivery, settlement) =>
+      store.settle(delivery, settlement).then(() => reportAll(describeDelivery(delivery, settlement))),
   }
 }
 

@@ -14,7 +14,7 @@ import { describeAgentInput } from '../trace/agent-input.ts'
 import { toReadableError } from '../trace/readable-error.ts'
 import type { CallDeps } from './call-deps.ts'
 import { createContext } from './create-context.ts'
-import { fetchReferenced, needsFetching } from './fetch-background.ts'
+import { fetchReferenced } from './fetch-background.ts'
 import { presentMessage } from './present-message.ts'
 import type { ChunkReader } from './stream-chunks.ts'
 import { createChunkReader } from './stream-chunks.ts'
@@ -27,8 +27,9 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
   const clock = startTurnClock(runningAgent.deadlineMs, [stopSignal, endSignal])
   const { signal } = clock
   try {
-    const { hasBackground, fetchedParts } = needsFetching(turn, turnContext)
-      ? await clock.waitWithinTime(fetchReferenced(turn, turnContext, signal))
+    const fetching = fetchReferenced(turn, turnContext, signal)
+    const { hasBackground, fetchedParts } = fetching
+      ? await clock.waitWithinTime(fetching)
       : { hasBackground: false, fetchedParts: turn.content.parts }
     const principal = turn.content.called_by?.on_behalf
       ? await clock.waitWithinTime(findRepresentedSender(turn, turnContext))
@@ -49,7 +50,8 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
     const run = async () => {
       try {
         const answer = await runningAgent.agent.handle(message, context)
-        return await collectAnswer(await boundInlineMentions(answer, turn, turnContext), onChunk)
+        const boundAnswer = boundInlineMentions(answer, turn, turnContext)
+        return await collectAnswer(boundAnswer instanceof Promise ? await boundAnswer : boundAnswer, onChunk)
       } catch (error) {
         throw toReadableError(error)
       }
@@ -65,6 +67,7 @@ export async function callAgent(turn: Turn, deps: CallDeps): Promise<PartialResp
     const answer = emptyAnswer ? emptyAnswer.remaining : rawAnswer
     // The other local agents that the answer mentions have their own time limits.
     clock.stop()
+    if (!answer?.mentions?.length) return answer
     return await addLocalAgents(turn, answer, {
       turnContext,
       notes: deps.notes,
@@ -115,10 +118,9 @@ interface MentionFanoutCall extends MentionFanoutDeps {
 /** Appends the answers of mentioned local agents to the agent's own parts. Readers of a streamed answer get them as well. */
 async function addLocalAgents(
   turn: Turn,
-  answer: PartialResponse | undefined,
+  answer: PartialResponse,
   { onChunk, ...fanoutCall }: MentionFanoutCall,
-): Promise<PartialResponse | undefined> {
-  if (!answer?.mentions?.length) return answer
+): Promise<PartialResponse> {
   // No other agent may learn of a decision that only the sender may make.
   const isOpen = policiesOf(answer.parts ?? []).length === 0
   const mentionAnswers = isOpen ? await joinLocalAgents(turn, answer, fanoutCall) : []

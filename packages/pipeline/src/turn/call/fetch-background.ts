@@ -1,5 +1,6 @@
 // Fetches the files and the earlier entries to which a message refers, before the call of its agent.
 
+import type { Part } from '@postern/message'
 import {
   invisibleFlag,
   isFilePart,
@@ -14,18 +15,43 @@ import type { BackgroundEntry } from '../../ports/records/transcript.ts'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import type { TurnContext } from '../../ports/turn/turn-context.ts'
 
-/** Returns true if something has to be fetched before the agent is called. */
-export function needsFetching({ attempt, via, content }: Turn, { channels, fetchFile }: TurnContext): boolean {
-  const hasFiles = fetchFile !== undefined && content.parts.some(({ kind }) => kind === 'file')
-  return hasFiles || (attempt === 1 && findChannel(channels, via)?.conversations?.fetchBackground !== undefined)
+interface Fetched {
+  /** True if the thread may have entries now that precede the message elsewhere. */
+  readonly hasBackground: boolean
+  /** The parts of the message, whose linked files are stored. */
+  readonly fetchedParts: readonly Part[]
 }
 
-export async function fetchReferenced(turn: Turn, turnContext: TurnContext, signal: AbortSignal) {
+/** Fetches everything to which a message refers. Returns undefined for most messages, which refer to nothing. */
+export function fetchReferenced(
+  turn: Turn,
+  turnContext: TurnContext,
+  signal: AbortSignal,
+): Promise<Fetched> | undefined {
   const { parts } = turn.content
-  const storingFiles = parts.some(isFilePart) ? storeLinkedFiles(turn, turnContext, signal) : parts
-  const fetches = [addBackground(turn, turnContext, signal), storingFiles] as const
-  const [hasBackground, fetchedParts] = await Promise.all(fetches)
-  return { hasBackground, fetchedParts }
+  const storingFiles =
+    turnContext.fetchFile && parts.some(isFilePart) ? storeLinkedFiles(turn, turnContext, signal) : undefined
+  const fetchingBackground = beginBackground(turn, turnContext, signal)
+  if (!storingFiles && !fetchingBackground) return undefined
+  const addingBackground = fetchingBackground ? addBackground(turn, turnContext, fetchingBackground) : false
+  return Promise.all([addingBackground, storingFiles ?? parts]).then(([hasBackground, fetchedParts]) => ({
+    hasBackground,
+    fetchedParts,
+  }))
+}
+
+/** Begins to fetch the entries that precede a message elsewhere. Returns undefined if there can be none. */
+function beginBackground(
+  turn: Turn,
+  { channels }: TurnContext,
+  signal: AbortSignal,
+): Promise<readonly BackgroundEntry[]> | undefined {
+  const channel = turn.attempt === 1 ? findChannel(channels, turn.via) : undefined
+  try {
+    return channel?.conversations?.fetchBackground?.(turn, signal)
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 const hiddenTextWarning = 'invisible characters were removed from posts before a message'
@@ -36,13 +62,11 @@ const hiddenTextWarning = 'invisible characters were removed from posts before a
  */
 async function addBackground(
   turn: Turn,
-  { store, channels, system }: TurnContext,
-  signal: AbortSignal,
+  { store, system }: TurnContext,
+  fetching: Promise<readonly BackgroundEntry[]>,
 ): Promise<boolean> {
-  const channel = turn.attempt === 1 ? findChannel(channels, turn.via) : undefined
-  if (!channel?.conversations?.fetchBackground) return false
   try {
-    const entries = await channel.conversations.fetchBackground(turn, signal)
+    const entries = await fetching
     const visibleEntries = entries.map(readVisibleEntry)
     const hiddenCount = visibleEntries.reduce((sum, { removedCount }) => sum + removedCount, 0)
     if (hiddenCount > 0)

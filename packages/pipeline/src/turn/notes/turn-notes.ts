@@ -26,8 +26,10 @@ export interface TurnNotes {
   /** Stores the remaining notes of a turn that has failed. @throws LeaseLost, Unavailable */
   abandon(): Promise<void>
   /** Ends the recording and returns the notes to store with the answer. @throws LeaseLost, Unavailable */
-  end(): Promise<Pick<Answer, 'notes' | 'noteCount'>>
+  end(): Promise<NotesEnd> | NotesEnd
 }
+
+type NotesEnd = Pick<Answer, 'notes' | 'noteCount'>
 
 /** The maximum number of notes in one turn. An agent that makes more of them has a bug. */
 const maxNotes = 500

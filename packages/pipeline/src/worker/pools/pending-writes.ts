@@ -40,8 +40,10 @@ export class PendingWrites {
     await promise
   }
 
-  async retryAll(): Promise<void> {
-    await Promise.all([...this.#pendingWrites].map(retryWrite => retryWrite()))
+  /** Retries all writes that wait. Returns undefined if there are none. */
+  retryAll(): Promise<void> | undefined {
+    if (this.#pendingWrites.size === 0) return undefined
+    return Promise.all([...this.#pendingWrites].map(retryWrite => retryWrite())).then(() => undefined)
   }
 
   #mayRetry(error: unknown): boolean {

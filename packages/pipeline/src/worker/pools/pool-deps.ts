@@ -35,7 +35,8 @@ export async function leaseWork<Work>(
   lease: (request: LeaseRequest) => Promise<readonly Work[]>,
   limit: number,
 ): Promise<readonly Work[]> {
-  await results.retryAll()
+  const retries = results.retryAll()
+  if (retries) await retries
   const renewal = leaseRenewal.renewIfDue()
   if (renewal) await renewal
   return lease({ holder, limit, leaseMs })

@@ -8,18 +8,17 @@ import { PendingWrites } from './pending-writes.ts'
  * after the shutdown has begun.
  */
 export interface RetriedResults extends ResultStore {
-  /** Retries all pending writes now. Callers do this before they lease work, because otherwise work with an unwritten result could be leased again. */
-  retryAll(): Promise<void>
+  /**
+   * Retries all pending writes now. Callers do this before they lease work, because otherwise work with an unwritten result could be leased again.
+   * Returns undefined if no write is pending.
+   */
+  retryAll(): Promise<void> | undefined
 }
 
 export function createRetriedResults(store: ResultStore, deps: PendingWritesDeps): RetriedResults {
   const pendingWrites = new PendingWrites(deps)
-  async function writeOrRetry(write: () => Promise<void>): Promise<void> {
-    try {
-      await write()
-    } catch (error) {
-      await pendingWrites.retryUntilStored(write, error)
-    }
+  function writeOrRetry(write: () => Promise<void>): Promise<void> {
+    return write().catch(error => pendingWrites.retryUntilStored(write, error))
   }
   return {
     commit: (...args) => writeOrRetry(() => store.commit(...args)),

@@ -1,6 +1,7 @@
 // Ends the turns whose lease is lost.
 import { LeaseLost } from '@postern/message'
 import type { Turn } from '../../ports/records/work/turn.ts'
+import { callAfter } from './call-after.ts'
 
 /** The turns whose lease is lost. They end at once when another worker has leased them, before further tools, calls or posts. */
 export interface LostLeases {
@@ -34,7 +35,7 @@ export function createLostLeases(abandonSignal: AbortSignal): LostLeases {
           reason => end(turn, reason),
         )
       }
-      return begin(controller.signal).finally(() => {
+      return callAfter(begin(controller.signal), () => {
         controllers.delete(turn)
         unstoredTurns.delete(turn)
       })

@@ -2,6 +2,7 @@
 import type { System } from '@postern/message'
 import type { Turn } from '../../ports/records/work/turn.ts'
 import { createKeyedQueue } from '../keyed-queue.ts'
+import { callAfter } from './call-after.ts'
 
 interface IsolationDeps {
   readonly system: Pick<System, 'now' | 'sleep'>
@@ -30,7 +31,7 @@ export class TurnIsolation {
   readonly #queuedTurns = new Set<Turn>()
   readonly #runOneByOne = createKeyedQueue()
   #isClosed = false
-  #change = Promise.withResolvers<void>()
+  #change: PromiseWithResolvers<void> | undefined
 
   constructor(deps: IsolationDeps) {
     this.#deps = deps
@@ -49,20 +50,25 @@ export class TurnIsolation {
 
   /** Checks again whether a turn may begin, because a turn has ended or waits for another agent. */
   noteChange(): void {
-    this.#change.resolve()
-    this.#change = Promise.withResolvers()
+    this.#change?.resolve()
+    this.#change = undefined
+  }
+
+  #waitForChange(): Promise<void> {
+    this.#change ??= Promise.withResolvers()
+    return this.#change.promise
   }
 
   run(turn: Turn, work: () => Promise<void>): Promise<void> {
-    if (!this.#deps.isSuspect(turn)) return this.#runAmongOthers(turn, work)
+    if (!this.#deps.isSuspect(turn)) return this.#isClosed ? this.#runWhenOpen(turn, work) : this.#track(turn, work)
     const finished = Promise.withResolvers<void>()
     this.#queuedTurns.add(turn)
     void this.#runOneByOne('suspects', () => this.#runAlone(turn, work, finished))
     return finished.promise
   }
 
-  async #runAmongOthers(turn: Turn, work: () => Promise<void>): Promise<void> {
-    while (this.#isClosed && !this.#deps.abandonSignal.aborted) await this.#change.promise
+  async #runWhenOpen(turn: Turn, work: () => Promise<void>): Promise<void> {
+    while (this.#isClosed && !this.#deps.abandonSignal.aborted) await this.#waitForChange()
     await this.#track(turn, work)
   }
 
@@ -88,14 +94,12 @@ export class TurnIsolation {
     if (this.#queuedTurns.size > 0) await this.#waitUntil(() => false, system.now() - startedAt)
   }
 
-  async #track(turn: Turn, work: () => Promise<void>): Promise<void> {
+  #track(turn: Turn, work: () => Promise<void>): Promise<void> {
     this.#runningTurns.add(turn)
-    try {
-      await work()
-    } finally {
+    return callAfter(work(), () => {
       this.#runningTurns.delete(turn)
       this.noteChange()
-    }
+    })
   }
 
   async #waitUntil(isFulfilled: () => boolean, maxMs: number): Promise<void> {
@@ -105,7 +109,7 @@ export class TurnIsolation {
     const timeout = system.sleep(maxMs, AbortSignal.any([sleepController.signal, abandonSignal])).then(() => {
       isTimedOut = true
     })
-    while (!isFulfilled() && !isTimedOut && !abandonSignal.aborted) await Promise.race([this.#change.promise, timeout])
+    while (!isFulfilled() && !isTimedOut && !abandonSignal.aborted) await Promise.race([this.#waitForChange(), timeout])
     sleepController.abort()
   }
 }

@@ -7,9 +7,9 @@ import type { Turn } from '../../records/work/turn.ts'
 export interface ChannelConversations {
   /**
    * Fetches the entries before a message that begins in the middle of a conversation, oldest first. It is limited in number and time, and leaves
-   * out entries that it cannot fetch.
+   * out entries that it cannot fetch. Returns undefined if there can be none.
    */
-  fetchBackground?(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]>
+  fetchBackground?(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]> | undefined
   /** Finds a chat by its owner and key, even if nobody has read its history yet. */
   findThread?(owner: string, key: string): Promise<{ readonly owner: string; readonly thread_id: string } | undefined>
   /** Returns the scope of conversations between an agent and this principal alone. It has no side effects. */
