@@ -2,7 +2,7 @@
 import type { MessageState } from '@postern/pipeline'
 
 /** The end of a turn as columns of its row. */
-export interface TurnEndColumns {
+interface TurnEndColumns {
   readonly state: MessageState
   readonly at: number
   readonly error: string | null
