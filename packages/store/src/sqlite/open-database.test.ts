@@ -11,6 +11,7 @@ import { discardLog, makeDirectory, openStoreUnderTest } from '../../test/open-t
 import { openSqliteStore } from '../index.ts'
 import { migrateDatabase } from '../schema/migrate.ts'
 import { schemaMigrations } from '../schema/migrations.ts'
+import { openDatabase } from './open-database.ts'
 
 const leaseRequest = { holder: 'worker', limit: 9, leaseMs: 60_000 }
 
@@ -139,4 +140,18 @@ test('openSqliteStore() names the file that it cannot write', async () => {
   await expect(
     openSqliteStore({ channels: sketchedChannels, path: join(file, 'postern.db'), now: () => 0, log: discardLog }),
   ).rejects.toThrow(`data: "${join(file, 'postern.db')}" cannot be written. Name a directory of your own.`)
+})
+
+test('a transaction that changes 10 MB of pages writes none of them before its commit', () => {
+  const path = join(makeDirectory(), 'postern.db')
+  using db = openDatabase(path)
+  db.exec('CREATE TABLE pages (bytes BLOB)')
+  const readLogBytes = () => statSync(`${path}-wal`).size
+  const bytesBefore = readLogBytes()
+  db.exec('BEGIN IMMEDIATE')
+  const insert = db.prepare('INSERT INTO pages (bytes) VALUES (zeroblob(1000000))')
+  for (let megabytes = 0; megabytes < 10; megabytes += 1) insert.run()
+  expect(readLogBytes()).toBe(bytesBefore)
+  db.exec('COMMIT')
+  expect(readLogBytes()).toBeGreaterThan(10_000_000)
 })

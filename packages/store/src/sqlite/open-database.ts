@@ -9,11 +9,16 @@ import { refuseEmptyDatabase, refuseMissingDatabase } from './database-marker.ts
 import { findPendingMigrations, refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
 import { createPrivateFile } from './private-file.ts'
 
+/**
+ * The settings of the connection that writes. The cache holds every page of one transaction: among a million messages, 250 new ones change 10 MB of
+ * pages. SQLite would write pages that do not fit before the commit, and compute the checksums of the write-ahead log again for each page that changes
+ * after that.
+ */
 const pragmas = `
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA secure_delete = ON;
-PRAGMA cache_size = -4096;
+PRAGMA cache_size = -16384;
 PRAGMA wal_autocheckpoint = 8192;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
