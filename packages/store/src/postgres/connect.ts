@@ -6,19 +6,18 @@ import { workKinds } from '@postern/pipeline'
 import { schemaMigrations } from '../schema/migrations.ts'
 import { createNotices } from '../transaction/notice-hub.ts'
 import type { Notice } from '../transaction/notices.ts'
-import { listNotices } from '../transaction/notices.ts'
 import type { Writer, WriterHooks } from '../transaction/writer.ts'
-import { openNotifyConnection } from './connection/notify-connection.ts'
 import { openConnectionPool, operatorPoolSize } from './connection/pool.ts'
 import { readSetUp } from './connection/statement-session.ts'
 import { formatPresence } from './connection/upkeep/heartbeat.ts'
 import type { ServerClock } from './connection/upkeep/server-clock.ts'
 import type { PostgresDatabase } from './database.ts'
 import { openPostgresDatabase } from './database.ts'
-import { createNotifyCodec } from './notify.ts'
+import { createNotifyCodec } from './notices/notify.ts'
+import { openNotifyConnection } from './notices/notify-connection.ts'
 import { outdatedFix, outdatedMessage } from './outdated-release.ts'
 import { toClientConfig } from './server/address.ts'
-import { channelOf, formatSetUp, formatShard, operatorLimits } from './server/session.ts'
+import { formatSetUp, formatShard, operatorLimits } from './server/session.ts'
 import { readPostgresUrl } from './server/settings.ts'
 import { createTakeover } from './takeover.ts'
 
@@ -52,8 +51,6 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
   const { now, note: onClockReading } = clock
   const { schema, server } = readPostgresUrl(url)
   const client = toClientConfig(server)
-  const channel = channelOf(schema)
-  const notifyCodec = createNotifyCodec()
   const notices = createNotices(log)
   const schemaSetUp = `${formatSetUp(schema)}${readsOnly ? '; SET default_transaction_read_only = on' : ''}`
   const setUp = [schemaSetUp, ...(holder === undefined ? [] : [formatPresence(schema, holder)])].join('; ')
@@ -69,14 +66,9 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
     schema,
     version: schemaMigrations.length,
     onOutdated: reportOutdated,
-    formatNotices: batch => notifyCodec.format(listNotices(batch)).map(payload => [channel, payload] as const),
   })
   const planTakeover = createTakeover(db)
   let writer: Writer | undefined
-
-  function receiveNotices(payload: string): void {
-    for (const notice of notifyCodec.parse(payload)) notices.notify(notice.topic, notice.payload)
-  }
 
   /** Makes the work of an expired gateway due. If it fails, the next heartbeat check reports the gateway again. */
   async function takeOverWork(expiredHolder: string): Promise<void> {
@@ -90,17 +82,25 @@ export function connectPostgres({ url, clock, log, holder, onUnusable, readsOnly
 
   const notifyConnection = openNotifyConnection({
     ...{ client, schema, holder, setUp, schemaSetUp, onClockReading },
-    onPayload: receiveNotices,
+    codec: createNotifyCodec(),
+    onNotice: ({ topic, payload }) => notices.notify(topic, payload),
     onExpired: takeOverWork,
   })
   return {
     db,
     openWriter(hooks) {
-      writer = db.openWriter(hooks)
+      writer = db.openWriter({
+        ...hooks,
+        // A gateway that gets a notice finds the changes, because they are visible by now.
+        onCommitted(batch) {
+          hooks.onCommitted?.(batch)
+          notifyConnection.announce(batch)
+        },
+      })
       return writer
     },
     notices,
-    notifyOthers: notice => notifyConnection.announce(notifyCodec.format([notice])),
+    notifyOthers: notifyConnection.notify,
     whenListening: notifyConnection.opened,
     async release() {
       await Promise.all([pool.close(), operatorPool.close(), notifyConnection.close()])

@@ -31,7 +31,6 @@ export interface TransactionOptions {
   readonly version: number
   /** Runs if a newer release has changed the tables. */
   onOutdated(): void
-  readonly formatNotices: (batch: Batch) => readonly (readonly [channel: string, payload: string])[]
 }
 
 /** An operation of a transaction, with the names that it locks. An operation without names may change any row. */
@@ -139,10 +138,7 @@ type RunAttempt = (
   attempt: TransactionAttempt,
 ) => Promise<readonly unknown[]>
 
-function createAttempt(
-  { db, scope }: TransactionDeps,
-  { version, onOutdated, formatNotices }: TransactionOptions,
-): RunAttempt {
+function createAttempt({ db, scope }: TransactionDeps, { version, onOutdated }: TransactionOptions): RunAttempt {
   const writeTotals = createTotalsWriter(db)
   const { runWaves, runAnswers } = createWaves(scope, (context, batch) =>
     runStatements(context, () => writeTurns(batch)),
@@ -183,13 +179,11 @@ function createAttempt(
       onOutdated()
       throw new OutdatedReleaseError()
     }
-    const payloads = formatNotices(batch)
-    if (!session.hasChanged() && payloads.length === 0) {
+    if (!session.hasChanged()) {
       await session.endUnchanged()
       return results
     }
     checkAll(context, batch)
-    for (const payload of payloads) session.add(transactionStatements.notify, payload)
     await session.commit()
     return results
   }
@@ -242,5 +236,4 @@ const getStatement = createStatementCache()
 const transactionStatements = {
   relaxDurability: createStatement('SET LOCAL synchronous_commit = off'),
   version: createStatement('SELECT version FROM store_version'),
-  notify: createStatement('SELECT pg_notify($1, $2)'),
 }

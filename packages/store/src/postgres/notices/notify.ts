@@ -1,14 +1,14 @@
 // Formats and parses the notices between the gateways of one database.
 import { randomUUID } from 'node:crypto'
 import { parseJsonText } from '@postern/message'
-import type { Notice } from '../transaction/notices.ts'
+import type { Notice } from '../../transaction/notices.ts'
 
-interface NotifyCodec {
+export interface NotifyCodec {
   /**
-   * Formats notices as payloads of NOTIFY, which may have 8,000 bytes each. Short notices share a payload, because the server sends each payload to
-   * each gateway.
+   * Packs formatted notices into payloads of NOTIFY, which may have 8,000 bytes each. Short notices share a payload, because the server sends each
+   * payload to each gateway.
    */
-  format(notices: readonly Notice[]): readonly string[]
+  pack(texts: readonly string[]): readonly string[]
   /** Parses a payload of another gateway. Returns the notices of a list when all its pieces have arrived, and nothing before. */
   parse(payload: string): readonly Notice[]
 }
@@ -49,7 +49,7 @@ export function createNotifyCodec(gatewayId: string = randomUUID()): NotifyCodec
   }
 
   return {
-    format: notices => packTexts(notices.flatMap(formatNotice)).flatMap(formatPieces),
+    pack: texts => joinTexts(texts).flatMap(formatPieces),
     parse(payload) {
       const match = /^(\S+) (\d+) (\d+) (\d+) (.*)$/s.exec(payload)
       const [, senderId, number, at, count, piece] = match ?? []
@@ -60,17 +60,17 @@ export function createNotifyCodec(gatewayId: string = randomUUID()): NotifyCodec
   }
 }
 
-/** Formats a notice as JSON. Returns an empty list if JSON cannot express its payload. */
-function formatNotice({ topic, payload }: Notice): readonly string[] {
+/** Formats a notice as JSON. Returns undefined if JSON cannot express its payload. */
+export function formatNotice({ topic, payload }: Notice): string | undefined {
   try {
-    return [escapeLetters(JSON.stringify([topic, payload]))]
+    return escapeLetters(JSON.stringify([topic, payload]))
   } catch {
-    return []
+    return undefined
   }
 }
 
-/** Packs formatted notices into JSON lists that fit into one piece. A longer notice gets its own list. */
-function packTexts(texts: readonly string[]): readonly string[] {
+/** Joins formatted notices to JSON lists that fit into one piece. A longer notice gets its own list. */
+function joinTexts(texts: readonly string[]): readonly string[] {
   const lists: string[] = []
   for (const text of texts) {
     const lastList = lists.at(-1)

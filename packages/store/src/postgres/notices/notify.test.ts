@@ -1,15 +1,20 @@
 import type { TaskRecord } from '@postern/pipeline'
 import { expect, test } from 'vitest'
-import { describeSettledTask } from '../tasks/task-table.ts'
-import { listNotices } from '../transaction/notices.ts'
-import { createNotifyCodec } from './notify.ts'
+import { describeSettledTask } from '../../tasks/task-table.ts'
+import type { Notice } from '../../transaction/notices.ts'
+import { listNotices } from '../../transaction/notices.ts'
+import type { NotifyCodec } from './notify.ts'
+import { createNotifyCodec, formatNotice } from './notify.ts'
+
+const pack = (codec: NotifyCodec, notices: readonly Notice[]) =>
+  codec.pack(notices.flatMap(notice => formatNotice(notice) ?? []))
 
 const notice = (length: number) => ({ topic: 'message:1', payload: { kind: 'part', chunk: 'ä\0🦆'.repeat(length) } })
 
 test('a gateway reads notifications of another gateway from payloads that PostgreSQL accepts', () => {
   const [codecA, codecB] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const told = notice(5_000)
-  const payloads = codecA.format([told, { topic: 'work', payload: undefined }])
+  const payloads = pack(codecA, [told, { topic: 'work', payload: undefined }])
   expect(Math.max(...payloads.map(payload => Buffer.byteLength(payload)))).toBeLessThan(8_000)
   const heard = payloads.flatMap(payload => codecB.parse(payload))
   expect(heard).toEqual([told, { topic: 'work', payload: null }])
@@ -18,29 +23,29 @@ test('a gateway reads notifications of another gateway from payloads that Postgr
 test('short notifications share payloads, in order', () => {
   const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
   const told = Array.from({ length: 300 }, (_, at) => ({ topic: `message:${at}`, payload: { kind: 'settled' } }))
-  const payloads = here.format(told)
+  const payloads = pack(here, told)
   expect([payloads.length, Math.max(...payloads.map(each => each.length)) < 8_000]).toEqual([2, true])
   expect(payloads.flatMap(payload => there.parse(payload))).toEqual(told)
 })
 
 test('a gateway ignores its own notifications', () => {
   const hints = createNotifyCodec('a')
-  expect(hints.format([notice(1)]).map(payload => hints.parse(payload))).toEqual([[]])
+  expect(pack(hints, [notice(1)]).map(payload => hints.parse(payload))).toEqual([[]])
 })
 
 test('a gateway sends no oversized or invalid notification, and ignores a broken payload', () => {
   const hints = createNotifyCodec('a')
-  expect(hints.format([{ topic: 'a', payload: 1n }])).toEqual([])
-  expect(hints.format([notice(100_000)])).toEqual([])
+  expect(pack(hints, [{ topic: 'a', payload: 1n }])).toEqual([])
+  expect(pack(hints, [notice(100_000)])).toEqual([])
   const broken = ['', 'x', 'b 1 0 1 [', 'b 2 0 1 [7]', 'b 3 0 2 []', 'b 4 0 1 7', 'b 5 0 1 [null]', 'b 6 0 1 [[7]]']
   expect(broken.flatMap(payload => hints.parse(payload))).toEqual([])
 })
 
 test('a gateway drops an incomplete notification when many others begin after it', () => {
   const [here, there] = [createNotifyCodec('a'), createNotifyCodec('b')]
-  const [first, ...rest] = here.format([notice(5_000)])
+  const [first, ...rest] = pack(here, [notice(5_000)])
   there.parse(first ?? '')
-  for (let at = 0; at < 200; at += 1) there.parse(here.format([notice(5_000)])[0] ?? '')
+  for (let at = 0; at < 200; at += 1) there.parse(pack(here, [notice(5_000)])[0] ?? '')
   expect(rest.flatMap(payload => there.parse(payload))).toEqual([])
 })
 

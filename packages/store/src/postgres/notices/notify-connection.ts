@@ -1,12 +1,16 @@
 // Opens the connection over which gateways exchange notices.
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ClientConfig } from 'pg'
+import type { Notice, TransactionNotices } from '../../transaction/notices.ts'
+import type { PostgresConnection } from '../connection/connection.ts'
+import { openPostgresConnection } from '../connection/connection.ts'
+import { createExpiredCounter, findExpired, heartbeatCheckMs } from '../connection/upkeep/heartbeat.ts'
+import type { ClockReading } from '../connection/upkeep/server-clock.ts'
+import { clockQuery, completeReading } from '../connection/upkeep/server-clock.ts'
+import { analyzeTable, createOutdatedTableChoice, findOutgrown } from '../connection/upkeep/statistics.ts'
 import { channelOf } from '../server/session.ts'
-import type { PostgresConnection } from './connection.ts'
-import { openPostgresConnection } from './connection.ts'
-import { createExpiredCounter, findExpired, heartbeatCheckMs } from './upkeep/heartbeat.ts'
-import type { ClockReading } from './upkeep/server-clock.ts'
-import { clockQuery, completeReading } from './upkeep/server-clock.ts'
-import { analyzeTable, createOutdatedTableChoice, findOutgrown } from './upkeep/statistics.ts'
+import type { NotifyCodec } from './notify.ts'
+import { createNotifyQueue } from './notify-queue.ts'
 
 interface NotifyConnectionOptions {
   readonly client: ClientConfig
@@ -17,7 +21,9 @@ interface NotifyConnectionOptions {
   readonly setUp: string
   /** The statements that a connection for a single use runs first. */
   readonly schemaSetUp: string
-  onPayload(payload: string): void
+  readonly codec: NotifyCodec
+  /** Receives the notices of other gateways. */
+  onNotice(notice: Notice): void
   /** Receives readings of the server's clock. Undefined if the store does not follow that clock. */
   readonly onClockReading: ((reading: ClockReading) => void) | undefined
   /** Runs for a gateway that has expired and still has leases. */
@@ -27,30 +33,44 @@ interface NotifyConnectionOptions {
 interface NotifyConnection {
   /** Resolves when the connection receives the notices of other gateways. */
   readonly opened: Promise<void>
-  /** Sends notices to all gateways at the same database. A notice may be lost. */
-  announce(payloads: readonly string[]): void
+  /** Sends the notices of a transaction that has committed to all gateways at the same database. A notice may be lost. */
+  announce(notices: TransactionNotices): void
+  /** Sends a notice about running work. It may be lost, too. */
+  notify(notice: Notice): void
+  /** Sends the waiting notices, if the server answers soon, and closes the connection. */
   close(): Promise<void>
 }
+
+/** The maximum time for which closing waits for the last notices, ms. */
+const maxLastSendMs = 2_000
 
 const notifyStatement = { name: 'notify', text: 'SELECT pg_notify($1, $2)' }
 
 /** Opens a connection apart from those of transactions. The connection exchanges notices, and finds expired gateways and tables that have grown. */
 export function openNotifyConnection(options: NotifyConnectionOptions): NotifyConnection {
-  const { client, holder, setUp, onPayload, onExpired, onClockReading } = options
+  const { client, holder, setUp, codec, onNotice, onExpired, onClockReading } = options
   const channel = channelOf(options.schema)
   const expiredCounter = createExpiredCounter()
   const connection = openPostgresConnection({
     client,
-    // A notice need not be durable.
+    // A notice need not be durable. The server lets transactions with notices commit one after another, so none of them may wait for the disk.
     setUp: `${setUp}; SET synchronous_commit = off; LISTEN ${channel}`,
-    onNotification: onPayload,
+    onNotification(payload) {
+      for (const notice of codec.parse(payload)) onNotice(notice)
+    },
     onLost: () => expiredCounter.reset(),
   })
   const query = async (statement: { readonly name: string; readonly text: string }, value: string) => {
     const results = await connection.run([{ statement, values: [value] }], true).catch(() => undefined)
     return results?.[0]?.rows ?? []
   }
-  const announce = createAnnouncer(connection, channel)
+  const queue = createNotifyQueue(async texts => {
+    const steps = codec.pack(texts).map(payload => ({ statement: notifyStatement, values: [channel, payload] }))
+    return connection.run(steps, true).then(
+      () => true,
+      () => false,
+    )
+  })
 
   let isClosed = false
   const listOutgrown = (schemaName: string) => query(findOutgrown, schemaName)
@@ -73,32 +93,15 @@ export function openNotifyConnection(options: NotifyConnectionOptions): NotifyCo
 
   return {
     opened: connection.opened,
-    announce,
+    announce: queue.announce,
+    notify: queue.notify,
     async close() {
       isClosed = true
       clearInterval(checkTimer)
+      if (connection.isConnected())
+        await Promise.race([queue.waitUntilSent(), delay(maxLastSendMs, undefined, { ref: false })])
       await connection.close()
     },
-  }
-}
-
-/** Creates the function that sends notices. Notices that arrive during a transmission are sent together in the next one. */
-function createAnnouncer(connection: Pick<PostgresConnection, 'run'>, channel: string): NotifyConnection['announce'] {
-  let pendingPayloads: string[] = []
-  let isSending = false
-  async function sendAll(): Promise<void> {
-    if (isSending) return
-    isSending = true
-    while (pendingPayloads.length > 0) {
-      const steps = pendingPayloads.map(payload => ({ statement: notifyStatement, values: [channel, payload] }))
-      pendingPayloads = []
-      await connection.run(steps, true).catch(() => undefined)
-    }
-    isSending = false
-  }
-  return payloads => {
-    pendingPayloads.push(...payloads)
-    void sendAll()
   }
 }
 
