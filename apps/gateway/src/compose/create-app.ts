@@ -131,7 +131,7 @@ function createOwnRouters(
   const { config, channels, agents, attachments, requirements, store, system } = resources
   const { operatorToken, rehearsals, extraOperations, signInCodes, activity } = options
   const { now } = system
-  const sessions = createOperatorSessions({ records: store.records, token: operatorToken, now })
+  const sessions = createOperatorSessions({ records: store.forOperators.records, token: operatorToken, now })
   const access = { token: operatorToken, sessions, origin: config.origin }
   const operatorOnly = requireOperator(access)
   const selfVisits = createSelfVisits()

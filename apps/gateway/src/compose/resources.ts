@@ -254,7 +254,7 @@ async function completeResources(
   })
   const openPublishers = () => openPublisherDeps({ store, system, channels, attachments, agents })
   const domain = findHandleHost(config)
-  const operators = createOperatorQuestions({ records: store.records, store, system, domain, openPublishers })
+  const operators = createOperatorQuestions({ store, system, domain, openPublishers })
   const agents = await prepareAgents(operators)
   const decisions = createRequirementDecisions(store, name => config.agents[name])
   const requirements = await openRequirements({

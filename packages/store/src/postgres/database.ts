@@ -19,6 +19,8 @@ import { createPostgresWriter } from './transactions/writer.ts'
 
 export interface PostgresDatabase extends Sql {
   openWriter(hooks: WriterHooks): Writer
+  /** Runs a call of a peer or a worker, even if an operator's call has caused it. */
+  runForCallers<T>(call: () => T): T
   /** Runs a call whose queries use the connections that only operators use. */
   runForOperators<T>(call: () => T): T
 }
@@ -41,7 +43,7 @@ export function openPostgresDatabase(
   const keys = createLockKeys(options.schema)
   const read = createReadings(pool, scope)
   const readForOperators = createReadings(options.operatorPool, scope)
-  const operatorCalls = new AsyncLocalStorage<true>()
+  const operatorCalls = new AsyncLocalStorage<boolean>()
 
   const db: PostgresDatabase = {
     ...createPreparation({ scope, sequences }),
@@ -59,6 +61,7 @@ export function openPostgresDatabase(
         `EXISTS (SELECT 1 FROM gateways g WHERE g.lease_owner = ${holder} AND NOT pg_try_advisory_xact_lock(g.lock))`,
     },
     read: operation => (operatorCalls.getStore() ? readForOperators(operation) : read(operation)),
+    runForCallers: call => (operatorCalls.getStore() ? operatorCalls.run(false, call) : call()),
     runForOperators: call => operatorCalls.run(true, call),
     openWriter(hooks) {
       const write = createTransactions({ db, pool, keys, scope, sequences }, { ...options, ...hooks })

@@ -48,7 +48,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { handledSecret, clock: reading } = preparedDatabase
   const clock = options.now ? { now: options.now } : createServerClock(reading)
   const { db, openWriter, notices, notifyOthers, whenListening, release } = connectPostgres({ ...options, clock })
-  const calls = createStoreCalls(db, options.maxWaitMs)
+  const calls = createStoreCalls({ read: db.read, run: db.runForCallers }, options.maxWaitMs)
   const operatorCalls = createStoreCalls({ read: db.read, run: db.runForOperators }, options.maxWaitMs)
   const store = assembleStore({
     db,

@@ -18,7 +18,7 @@ export interface StoreCalls {
 type Work = () => unknown
 
 interface StoreCallDeps extends Pick<Sql, 'read'> {
-  /** Runs a call, for operators with their own connections. */
+  /** Runs a call with the connections for its caller. */
   readonly run?: <T>(call: () => T) => T
 }
 

@@ -32,8 +32,12 @@ export interface OperatorQuestionStore extends HumanOperators {
 }
 
 interface OperatorQuestionDeps {
-  readonly records: RecordStore & Pick<GatewayStore['records'], 'listPage'>
-  readonly store: NoticeStore
+  readonly store: NoticeStore & {
+    /** The records for agents. */
+    readonly records: RecordStore
+    /** The same records for operators, whose queries do not delay agents. */
+    readonly forOperators: { readonly records: Pick<GatewayStore['records'], 'get' | 'swap' | 'list' | 'listPage'> }
+  }
   readonly system: Pick<System, 'now' | 'sleep' | 'log'>
   /** The host of the agents’ addresses. */
   readonly domain: string
@@ -55,7 +59,8 @@ const recordKeyOf = (key: string) => ({ kind, owner, key })
 
 /** Creates the questions. They are stored as records while an agent waits, so that the waiting process finds an answer that another one received. */
 export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQuestionStore {
-  const { records, store } = deps
+  const { store } = deps
+  const { records } = store.forOperators
   return {
     ask: question => askOperator(question, deps),
     async answer(id, text) {
@@ -79,7 +84,7 @@ export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQue
   }
 }
 
-async function findQuestion(id: string, records: RecordStore) {
+async function findQuestion(id: string, records: Pick<RecordStore, 'get'>) {
   const record = await records.get(recordKeyOf(id))
   const question = askedQuestionSchema.safeParse(record?.value).data
   return record && question ? { question, version: record.version } : undefined
@@ -87,7 +92,8 @@ async function findQuestion(id: string, records: RecordStore) {
 
 /** Stores the question for operators, and waits for the answer. */
 async function askOperator(operatorQuestion: OperatorQuestion, deps: OperatorQuestionDeps): Promise<string> {
-  const { records, system } = deps
+  const { store, system } = deps
+  const { records } = store
   const { agent, member, from, text, correlationId, signal } = operatorQuestion
   const id = nameQuestion(operatorQuestion)
   const asked_at = isoTime(system.now())
@@ -108,8 +114,9 @@ interface AwaitedQuestion {
 
 async function awaitAnswer(
   { id, storeQuestion, signal }: AwaitedQuestion,
-  { records, store, system }: OperatorQuestionDeps,
+  { store, system }: OperatorQuestionDeps,
 ): Promise<string> {
+  const { records } = store
   const unlisten = store.listen(topicOf(id), () => wake.abort())
   let wake = new AbortController()
   try {

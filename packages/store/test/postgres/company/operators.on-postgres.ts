@@ -46,6 +46,26 @@ test('callers read their tasks while operators’ queries wait for a lock, up to
   await store.close()
 })
 
+test('workers read work that an operator’s call made ready while operators’ queries wait', async () => {
+  const { store, url } = await openPostgresTestStore()
+  await store.admit(sketchIntake('m1', { task }), 'c')
+  const release = await lockTable(schemaOf(url), 'refusals')
+  const waiting: Promise<unknown>[] = []
+  // Queries that come at the same moment share a connection.
+  for (const _ of [1, 2]) {
+    waiting.push(store.forOperators.listRefusals({ limit: 10 }))
+    await delay(200)
+  }
+  const reading = new Promise(resolve => {
+    store.listen('work', () => resolve(store.findTask(task)))
+  })
+  await store.forOperators.admit(sketchIntake('m2'), 'c')
+  expect(await Promise.race([reading, delay(3_000, 'waits for operators')])).toMatchObject({ id: 'task 1' })
+  await release()
+  await Promise.all(waiting)
+  await store.close()
+})
+
 test('a store whose tasks are unreadable is unhealthy until they are readable again', async () => {
   const { store, url } = await openPostgresTestStore()
   await store.checkWork()
