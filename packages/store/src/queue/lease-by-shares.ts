@@ -10,8 +10,8 @@ interface ShareSource<Row> {
   findFirst?:
     | ((fullGroups: readonly string[]) => Operation<readonly [rows: readonly Row[], held: LeasedCounts]>)
     | undefined
-  /** Leases a row, so that it is not found again. */
-  claim(row: Row): OperationOrValue<void>
+  /** Leases rows, at least one, so that they are not found again. */
+  claimAll(rows: readonly Row[]): OperationOrValue<void>
   /** Returns the group of a row, or undefined if the row belongs to no group. */
   getGroup(row: Row): string | null | undefined
   /**
@@ -46,7 +46,7 @@ export function* leaseByShares<Row>(
     findFirst = function* (fullGroups) {
       return [yield* find(fullGroups, limit), noLeases]
     },
-    claim,
+    claimAll,
     getGroup,
     isBusy = () => false,
   }: ShareSource<Row>,
@@ -57,23 +57,25 @@ export function* leaseByShares<Row>(
   for (const [group, count] of byOthers) add(group, count)
   const leasedRows: Row[] = []
   let busyCount = 0
-  for (let rows = firstRows, requestedCount = limit; ; ) {
-    let isSkipping = false
-    for (const row of rows) {
+
+  /** Selects the rows whose groups have a share left, and counts them. */
+  function selectRows(rows: readonly Row[]): readonly Row[] {
+    return rows.filter(row => {
       const group = getGroup(row) ?? undefined
-      if (isBusy(row)) {
-        busyCount += 1
-        continue
-      }
-      if (isFull(group)) {
-        isSkipping = true
-        continue
-      }
+      if (isFull(group)) return false
       add(group, 1)
-      yield* toOperation(claim(row))
-      leasedRows.push(row)
-    }
+      return true
+    })
+  }
+
+  for (let rows = firstRows, requestedCount = limit; ; ) {
+    const freeRows = rows.filter(row => !isBusy(row))
+    busyCount += rows.length - freeRows.length
+    const selectedRows = selectRows(freeRows)
+    if (selectedRows.length > 0) yield* toOperation(claimAll(selectedRows))
+    leasedRows.push(...selectedRows)
     // If the query returned fewer rows than requested, there are no further rows.
+    const isSkipping = selectedRows.length < freeRows.length
     if (!isSkipping || leasedRows.length >= limit || rows.length < requestedCount)
       return { rows: leasedRows, readyCount: leasedRows.length + busyCount, heldByOthers: byOthers }
     requestedCount = limit - leasedRows.length

@@ -3,6 +3,7 @@ import type { Delivery, WorkStore } from '@postern/pipeline'
 import type { ReadMessage } from '../../messages/read-message.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
 import { formatJson } from '../../sql/json-columns.ts'
+import type { Sql } from '../../sql/sql.ts'
 import { deliveryConflict, destinationConflict } from '../../transaction/conflict-keys.ts'
 import type { StoreContext } from '../../transaction/store-context.ts'
 import type { InDoubtPoll } from '../in-doubt-leases.ts'
@@ -40,9 +41,7 @@ export function createDeliveryLeases(
     answer: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'number' }),
     broadcast: createInDoubtLeases(db, { table: 'deliveries', idColumn: 'number' }),
   }
-  const claim = db.prepare(
-    'UPDATE deliveries SET due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ? WHERE number = ?',
-  )
+  const claimAll = createClaim(db)
   const { inProcessDeliveries } = tables
   const lease = (request: Parameters<WorkStore['leaseDeliveries']>[0], answersPoll?: InDoubtPoll) =>
     inDoubtByRank[request.rank].track(poll =>
@@ -58,10 +57,7 @@ export function createDeliveryLeases(
           { limit, shares },
           {
             find: (fullHosts, rowLimit) => findDue[rank].all(at, formatJson(fullHosts), rowLimit),
-            claim({ number, lease_token }) {
-              claim.run(at + leaseMs, holder, number)
-              poll.recordLease({ workNumber: number, token: lease_token + 1, holder, expiresAt: at + leaseMs })
-            },
+            claimAll: dueRows => claimAll(dueRows, { poll, holder, expiresAt: at + leaseMs }),
             getGroup: ({ host }) => host,
             isBusy: row => row.withdrawn_at !== null && lapsedDeliveries.push(row) > 0,
           },
@@ -81,6 +77,25 @@ export function createDeliveryLeases(
       return work
     },
     renewDelivery: createRenewal(context),
+  }
+}
+
+interface Claim {
+  readonly poll: InDoubtPoll
+  readonly holder: string
+  readonly expiresAt: number
+}
+
+/** Prepares the lease of all rows of a poll with one statement. */
+function createClaim(db: Sql): (dueRows: readonly DueDelivery[], claim: Claim) => void {
+  const claimAll = db.prepare(
+    `UPDATE deliveries SET due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ?
+     WHERE number IN (SELECT CAST(value AS INTEGER) FROM json_each(?))`,
+  )
+  return (dueRows, { poll, holder, expiresAt }) => {
+    claimAll.run(expiresAt, holder, formatJson(dueRows.map(({ number }) => number)))
+    for (const { number, lease_token } of dueRows)
+      poll.recordLease({ workNumber: number, token: lease_token + 1, holder, expiresAt })
   }
 }
 

@@ -66,10 +66,12 @@ export function createTurnLeases(
               findFirst:
                 shares &&
                 (fullAgents => runTogether([() => listDue(fullAgents, limit), () => countLeased(holder, now())])),
-              *claim(row) {
-                const claimedTurn = yield* claimTurn(batch, row, { holder, expiresAt, now: now() })
-                claimedTurns.push(claimedTurn)
-                poll.recordLease(toClaimedLease(claimedTurn, { holder, expiresAt }))
+              *claimAll(dueTurns) {
+                for (const dueTurn of dueTurns) {
+                  const claimedTurn = yield* claimTurn(batch, dueTurn, { holder, expiresAt, now: now() })
+                  claimedTurns.push(claimedTurn)
+                  poll.recordLease(toClaimedLease(claimedTurn, { holder, expiresAt }))
+                }
               },
               getGroup: ({ agent }) => agent,
               isBusy: row => row.is_free === 0,
