@@ -101,7 +101,7 @@ export const ceilings: readonly Ceiling[] = [
     company: 'alone',
     kind: 'rounds',
     // These figures do not depend on speed, because each is that of the wave with the fewest round trips.
-    ceilings: { activitypub: 5, a2a: 5, email: 6, web: 10, delivery: 5 },
+    ceilings: { activitypub: 4, a2a: 4, email: 5, web: 9, delivery: 4 },
     aims: forMessages(4),
     floor: loose,
   },
