@@ -1,21 +1,28 @@
 // Posts, edits and deletes answers on a platform.
 import { Undeliverable } from '@postern/message'
-import type { TransmitResult } from '@postern/pipeline'
-import type { OpenedPlatform } from './platform.ts'
+import type { Delivery, TransmitResult } from '@postern/pipeline'
+import type { OpenedPlatform, OwnPost } from './platform.ts'
 import type { Posts, StoredPost } from './posts.ts'
 import type { RenderedPosts } from './render.ts'
 
 interface DeliverDeps {
-  readonly opened: Pick<OpenedPlatform, 'adapter' | 'connect' | 'classify' | 'nameObject'>
+  readonly opened: Pick<OpenedPlatform, 'adapter' | 'connect' | 'classify' | 'nameObject' | 'listOwnPosts'>
   readonly posts: Posts
 }
 
+/** The number of the attempt, and the time at which the delivery was queued. */
+type Attempt = Pick<Delivery, 'attempt' | 'queuedAt'>
+
 /**
  * Brings the posts of an answer into the rendered form. Each post is remembered as soon as the platform has it, so a repeated attempt goes on where
- * the last one ended.
+ * the last one ended. A repeated attempt also looks for a post whose acknowledgement was lost.
  * @throws Unavailable, Undeliverable
  */
-export async function deliverPosts(rendered: RenderedPosts, deps: DeliverDeps): Promise<TransmitResult> {
+export async function deliverPosts(
+  rendered: RenderedPosts,
+  attempt: Attempt,
+  deps: DeliverDeps,
+): Promise<TransmitResult> {
   const { opened, posts } = deps
   try {
     await opened.connect()
@@ -23,7 +30,7 @@ export async function deliverPosts(rendered: RenderedPosts, deps: DeliverDeps): 
     if (rendered.revision !== undefined && earlierPosts.size === 0) {
       throw new Undeliverable('Cannot change the answer: the gateway does not know where it was posted')
     }
-    await writeTexts(rendered, earlierPosts, deps)
+    await writeTexts({ rendered, earlierPosts, attempt }, deps)
     await deleteSurplus(rendered, earlierPosts, deps)
     return { note: describeResult(rendered) }
   } catch (error) {
@@ -31,11 +38,14 @@ export async function deliverPosts(rendered: RenderedPosts, deps: DeliverDeps): 
   }
 }
 
-async function writeTexts(
-  rendered: RenderedPosts,
-  earlierPosts: ReadonlyMap<number, StoredPost>,
-  { opened, posts }: DeliverDeps,
-): Promise<void> {
+interface PostsToWrite {
+  readonly rendered: RenderedPosts
+  readonly earlierPosts: ReadonlyMap<number, StoredPost>
+  readonly attempt: Attempt
+}
+
+async function writeTexts({ rendered, earlierPosts, attempt }: PostsToWrite, deps: DeliverDeps): Promise<void> {
+  const { opened, posts } = deps
   const { response, agent, conversation, scope, texts, revision } = rendered
   const { adapter } = opened
   let thread = earlierPosts.get(0)?.thread
@@ -46,10 +56,42 @@ async function writeTexts(
     }
     if (earlierPost) continue
     thread ??= await findThread(rendered, adapter)
-    const { id } = await adapter.postMessage(thread, { markdown: text })
+    const lostPost = attempt.attempt > 1 ? await findLostPost(text, { thread, attempt }, deps) : undefined
+    const { id } = lostPost ?? (await adapter.postMessage(thread, { markdown: text }))
     const owner = { response, agent, conversation, scope }
     await posts.remember({ id, thread, owner, index, object: opened.nameObject(thread, id) })
   }
+}
+
+/** The time by which the platform's clock may be behind ours, ms. */
+const clockSkewMs = 60_000
+
+/**
+ * Finds a post of the same text that no answer owns: an earlier attempt ended after the platform had taken the post, and before that was noted. If the
+ * platform does not list its messages, a second post is better than none.
+ */
+async function findLostPost(
+  text: string,
+  { thread, attempt }: { readonly thread: string; readonly attempt: Attempt },
+  { opened, posts }: DeliverDeps,
+): Promise<OwnPost | undefined> {
+  const letters = readLetters(text)
+  const listPosts = () => opened.listOwnPosts(thread, attempt.queuedAt - clockSkewMs)
+  const ownPosts = await listPosts().catch(error => {
+    if (opened.classify(error) instanceof Undeliverable) return []
+    throw error
+  })
+  for (const post of ownPosts) {
+    if (readLetters(post.text) !== letters) continue
+    if ((await posts.findOwner(opened.nameObject(thread, post.id))) === undefined) return post
+  }
+  return undefined
+}
+
+/** Returns the letters and digits of a text without addresses, which are the same in Markdown and in the platform's own form. */
+function readLetters(text: string): string {
+  const withoutAddresses = text.replaceAll('&lt;', '<').replace(/\(https?:[^)]*\)|<https?:[^|>]*\|?/g, '')
+  return (withoutAddresses.match(/[\p{L}\p{N}]/gu) ?? []).join('')
 }
 
 /** Deletes the posts of an answer that became shorter, or that the agent has withdrawn. */

@@ -61,7 +61,7 @@ export async function openPlatform<Config extends PlatformConfig>(
     address: addressPosts,
     render: delivery => renderPosts(delivery, renderDeps),
     describe: rendered => parseJsonText(JSON.stringify(rendered)) as ReturnType<typeof JSON.parse>,
-    deliver: rendered => deliverPosts(rendered, { opened, posts }),
+    deliver: (rendered, delivery) => deliverPosts(rendered, delivery, { opened, posts }),
   })
   const inbound = createInbound({ platform, descriptor, config, opened, posts }, context)
   return {

@@ -88,6 +88,12 @@ export interface PlatformDocument {
   readonly content: Readonly<Record<string, unknown>>
 }
 
+/** A post of the bot itself, as the platform shows it. */
+export interface OwnPost {
+  readonly id: string
+  readonly text: string
+}
+
 /** A platform that is ready to work. */
 export interface OpenedPlatform {
   readonly adapter: Adapter
@@ -99,6 +105,8 @@ export interface OpenedPlatform {
   readDocument(request: PlatformRequest): PlatformDocument
   /** Returns the event in a form that all platforms share; undefined if it concerns nobody here. @throws Unavailable */
   readEvent(heard: HeardEvent, document: PlatformDocument): Promise<PlatformEvent | undefined>
+  /** Lists what the bot itself has posted in a thread since a time (ms), oldest first, as plain text. */
+  listOwnPosts(thread: string, since: number): Promise<readonly OwnPost[]>
   /** Returns the platform's id of a message in an adapter's thread, in the form of `PlatformEvent.object`. */
   nameObject(thread: string, messageId: string): string
   /** Returns an error of the platform's API as `Unavailable` or `Undeliverable`, and every other error as it is. */

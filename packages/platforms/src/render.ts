@@ -1,6 +1,6 @@
 // Renders an answer as the Markdown texts of one or more posts.
 import { htmlToMarkdown } from '@postern/markup/html'
-import type { ArtifactPart, FilePart, Json, LinkPart, Part, ShowRequirement } from '@postern/message'
+import type { ArtifactPart, FilePart, Json, LinkPart, Part, Policy, ShowRequirement } from '@postern/message'
 import { hasRequirements, presentResponse } from '@postern/message'
 import type { AnsweredTurn, Delivery } from '@postern/pipeline'
 import type { PlatformTarget } from './normalize.ts'
@@ -68,14 +68,8 @@ function writeBlock(part: Part, fileAddress: RenderDeps['fileAddress']): string 
   return part.kind === 'file' || part.kind === 'artifact' ? writeFile(part, fileAddress) : ''
 }
 
-function writeRequirement({
-  message,
-  action_url,
-}: {
-  readonly message: string
-  readonly action_url?: string | undefined
-}): string {
-  return action_url === undefined ? message : `${message}\n\n${writeLink({ url: action_url, title: 'Decide' })}`
+function writeRequirement({ message, url }: Policy): string {
+  return url === undefined ? message : `${message}\n\n${writeLink({ url, title: 'Decide' })}`
 }
 
 function writeFile(

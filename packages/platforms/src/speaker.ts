@@ -9,6 +9,9 @@ export const webhookMethod = 'platform-webhook'
 /** Returns the rules for the people of a platform. Their addresses consist of ids, so they stay the same when somebody changes their name. */
 function createSpeakerRules(platform: string): SpeakerRules {
   return {
+    // The platform knows the account of a person, whatever its role is. A program is nobody's address.
+    assurance: ['member', 'guest', 'external'],
+    identify: (_, { subject }) => subject,
     readAddress(text) {
       const address = parseIfAddress(text)
       return address?.domain.endsWith(`.${platform}`) ? { address } : undefined

@@ -25,12 +25,17 @@ export interface OpenedSlack {
 
 interface OpenSlackOptions {
   wrapStore?(store: Store): Store
+  wrapRecords?(records: PlatformContext['records']): PlatformContext['records']
   /** The members of `agents` in the settings of Slack. */
   readonly agents?: Readonly<Record<string, { readonly channels: string[] }>>
 }
 
 /** Opens the channel for the agent `echo` and the agents of the options. No worker runs. */
-export async function openSlackChannel({ wrapStore, agents = {} }: OpenSlackOptions = {}): Promise<OpenedSlack> {
+export async function openSlackChannel({
+  wrapStore,
+  wrapRecords,
+  agents = {},
+}: OpenSlackOptions = {}): Promise<OpenedSlack> {
   const api = await openSlackApi()
   const fetch = createGuardedFetch({
     allowPrivate: [],
@@ -61,7 +66,7 @@ export async function openSlackChannel({ wrapStore, agents = {} }: OpenSlackOpti
     decisions: store,
     agents: { domain: 'agents.test', origin: 'https://agents.test', defaultAgent: 'echo', find, list: () => [] },
     baseDir: import.meta.dirname,
-    records: sqlite.records,
+    records: wrapRecords?.(sqlite.records) ?? sqlite.records,
   }
   const settings = { bot_token: botToken, signing_secret: signingSecret, default_agent: 'echo', agents }
   const channel = await slack.open(platformsConfigSchema.parse({ slack: settings }).slack, context)

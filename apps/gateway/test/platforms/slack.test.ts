@@ -11,6 +11,8 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { eventually, openTestGateway } from '../setup/gateway.ts'
+import { codeOf } from '../setup/people-gateway.ts'
+import { decide, findActionPath, shopkeeper } from '../setup/requirement-steps.ts'
 
 const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'
 const echo = { use: 'builtin:echo', name: 'Echo', description: 'Says back what it heard' }
@@ -23,8 +25,9 @@ beforeAll(async () => {
   gateway = await openTestGateway(({ network }) => ({
     network: { loopback: { ...network.loopback, 'slack.com': api.port } },
     agents: {
-      desk: echo,
+      desk: { ...echo, people: { link: true } },
       sales: echo,
+      shop: shopkeeper,
       floor: { ...echo, allow: [{ method: member, claims: { channel: 'CFLOOR' } }] },
       board: { ...echo, allow: [{ method: member, subject: `slack:${slackTeam}/U1` }] },
     },
@@ -36,6 +39,7 @@ beforeAll(async () => {
         agents: {
           sales: { channels: ['CSALES'] },
           board: { channels: ['CBOARD'] },
+          shop: { channels: ['CSHOP'] },
           floor: { channels: ['CFLOOR', 'CSTREET'] },
         },
       },
@@ -273,6 +277,31 @@ describe('people', () => {
     await findPost('the last one')
     expect([...listPosts('my own words'), ...listPosts('beep without')]).toHaveLength(0)
   })
+})
+
+test('a person links their Slack account to their mail, in private and by a code that the mailbox gets', async () => {
+  const mailbox = 'alice@alice.test'
+  await postEvent(mention(`link <mailto:${mailbox}|${mailbox}>`))
+  expect((await findPost('direct message')).form.channel).toBe('DU1')
+  await postEvent(direct(`link <mailto:${mailbox}|${mailbox}>`))
+  const mail = await eventually(async () =>
+    gateway.simulation.mail.received.find(({ envelope, text }) => envelope.to.includes(mailbox) && codeOf(text ?? '')),
+  )
+  await postEvent(direct(`confirm ${codeOf(mail.text ?? '')}`))
+  await findPost('is linked with this address')
+  await postEvent(direct('linked'))
+  expect((await findPost('Linked with this address: alice@alice.test')).form.channel).toBe('D1')
+})
+
+test('a question in a channel reaches the asked person alone, whose decision reaches the agent', async () => {
+  await postEvent(mention('consent to my order', { channel: 'CSHOP' }))
+  const { form } = await findPost('May I hand your order on')
+  expect(form.channel).toBe('DU1')
+  const answer = await decide(gateway, findActionPath(form.markdown_text ?? ''), 'grant')
+  expect(answer.status).toBe(200)
+  const { form: report } = await findPost('decided: consent_required granted')
+  expect(report.channel).toBe('CSHOP')
+  expect(listPosts('/actions/').filter(post => post.form.channel === 'CSHOP')).toEqual([])
 })
 
 test('a slash command continues the direct conversation of its writer, and gets its answer there', async () => {

@@ -95,7 +95,7 @@ interface WriteOptions {
   readonly date?: Date
 }
 
-const codeOf = (text: string) => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(text)?.[0]
+export const codeOf = (text: string) => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(text)?.[0]
 
 export const readConfided = (text: string): Confided => JSON.parse(text.slice(text.indexOf('{'))) as Confided
 

@@ -18,8 +18,9 @@ export function readPersonIdentity(
 ): PersonIdentity | undefined {
   const rules = findRules(channels, via)
   if (!rules?.assurance || !sender.verified || !isPersonal(flags)) return undefined
+  const assurances = [rules.assurance].flat()
   const provenIdentity = sender.identities?.find(
-    ({ proof, assurance }) => proof.type === 'transport' && assurance === rules.assurance,
+    ({ proof, assurance }) => proof.type === 'transport' && assurances.includes(assurance),
   )
   const address = provenIdentity && parseIfAddress(sender.address)
   if (!address || address.local.startsWith('~')) return undefined

@@ -198,7 +198,9 @@ function isDirectChannel({ channel = '', channel_type }: SlackEvent): boolean {
 
 /** Returns the text, and each file as a link, which a person of the workspace can open. */
 function readParts(message: Message, { files = [] }: SlackEvent, adapter: Adapter): readonly Part[] {
-  const text = withoutOwnName(adapter.renderFormatted(message.formatted).trim(), adapter)
+  const rendered = adapter.renderFormatted(message.formatted).trim()
+  // Slack marks mailboxes up, and the adapter leaves their markup as it is.
+  const text = withoutOwnName(rendered.replace(/<mailto:([^|>\s]+)(?:\|[^>]*)?>/g, '$1'), adapter)
   const links = files.flatMap(({ name, title = name, permalink }): Part[] =>
     permalink === undefined ? [] : [{ kind: 'link', url: permalink, ...(title !== undefined && { title }) }],
   )

@@ -9,13 +9,14 @@ import { createAxiosTransport } from './axios-transport.ts'
 import { classifySlackError } from './classify-error.ts'
 import type { SlackContent } from './document.ts'
 import { readSlackDocument } from './document.ts'
+import { listSlackPosts } from './own-posts.ts'
 import type { SlackUser } from './people.ts'
 import { createPeople } from './people.ts'
 import { readSlackEvent } from './read-event.ts'
 
 /** The adapter with Slack's own client, as far as the gateway uses it. */
 interface SlackAdapter extends Adapter {
-  readonly webClient: {
+  readonly webClient: Parameters<typeof listSlackPosts>[0] & {
     readonly auth: { test(): Promise<unknown> }
     readonly users: {
       info(query: { readonly user: string; readonly include_locale: true }): Promise<{ readonly user?: SlackUser }>
@@ -66,6 +67,7 @@ function openSlack({ config, library, fetch, log, now, hasAnswered }: OpenPlatfo
     readDocument: readSlackDocument,
     readEvent: (heard, { content }) =>
       readSlackEvent(heard, content as SlackContent, { adapter, findPerson, hasAnswered }),
+    listOwnPosts: (thread, since) => listSlackPosts(adapter.webClient, { bot: adapter.botUserId, thread, since }),
     nameObject: (thread, messageId) => `slack:${thread.split(':')[1]}:${messageId}`,
     classify: classifySlackError,
     prepareText,

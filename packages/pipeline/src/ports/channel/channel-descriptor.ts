@@ -36,8 +36,8 @@ export interface ChannelDescriptor {
 
 /** The rules about speakers and addresses on a channel. All functions are pure. */
 export interface SpeakerRules {
-  /** The assurance of a transport proof that proves the speaker's address itself. Absent if no proof does, so that nobody links an address here. */
-  readonly assurance?: 'address' | 'oauth' | undefined
+  /** The assurances of transport proofs that prove the speaker's address itself. Absent if no proof does, so that nobody links an address here. */
+  readonly assurance?: string | readonly string[] | undefined
   /** Returns the principal that is proven together with the address; undefined if the address is not the speaker's own. */
   identify?(address: Address, provenIdentity: IdentityEvidence): string | undefined
   /**
