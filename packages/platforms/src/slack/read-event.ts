@@ -58,12 +58,13 @@ async function readMessage(
   const writer = readWriter(event, content)
   if (channel === undefined || ts === undefined || !writer || !writtenSubtypes.has(event.subtype)) return undefined
   if (writer.id === deps.adapter.botUserId) return undefined
+  const isDirect = isDirectChannel(event)
+  const isAsked = isDirect || event.type === 'app_mention'
+  const isAnswered = !isAsked && (await deps.hasAnswered(thread))
   // Names are looked up only for messages that may be for an agent.
-  const isAnswered = await deps.hasAnswered(thread)
-  if (!isAnswered && !mayConcern(event, deps.adapter)) return undefined
+  if (!isAsked && !isAnswered && !mentionsBot(event, deps.adapter)) return undefined
   const [message, person] = await Promise.all([load(), deps.findPerson(writer)])
   if (message.author.isMe || message.author.isSystem) return undefined
-  const isDirect = isDirectChannel(event)
   // Two programs that answer each other would never end, so a program has to mention the bot.
   const isContinuation = isAnswered && person.assurance !== 'bot'
   return {
@@ -77,9 +78,9 @@ async function readMessage(
   }
 }
 
-/** Returns true if the raw event may be for an agent: it names the bot, or is a direct message. */
-function mayConcern(event: SlackEvent, { botUserId = '' }: Adapter): boolean {
-  return event.type === 'app_mention' || isDirectChannel(event) || JSON.stringify(event).includes(botUserId)
+/** Returns true if the raw event names the bot anywhere. The adapter tells later whether that is a mention. */
+function mentionsBot(event: SlackEvent, { botUserId = '' }: Adapter): boolean {
+  return JSON.stringify(event).includes(botUserId)
 }
 
 async function readEdit(
