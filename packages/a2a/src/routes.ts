@@ -1,17 +1,17 @@
 // Routes HTTP requests to the agent cards and to the JSON-RPC and HTTP+JSON endpoints.
-import { matchesEtag } from '@postern/http'
+import { createHotRoute, matchesEtag, toResponse } from '@postern/http'
 import { parseJsonText } from '@postern/message'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import type { Cards } from './cards/signed-cards.ts'
 import type { A2aConfig } from './config.ts'
-import { answerStatus } from './endpoint/answers.ts'
+import { renderStatus } from './endpoint/answers.ts'
 import { MethodNotAllowed } from './format/errors.ts'
 import { renderLegacyCard } from './legacy/card.ts'
 import type { BindingDeps } from './operations/operation.ts'
 import { createRestAnswer } from './rest/rest.ts'
-import { answerRpcError, createRpcAnswer } from './rpc/json-rpc.ts'
+import { createRpcAnswer, renderRpcFailure } from './rpc/json-rpc.ts'
 
 interface A2aRouteDeps extends BindingDeps {
   readonly cards: Cards
@@ -23,22 +23,22 @@ const cardSeconds = 300
 export function createA2aRoutes(deps: A2aRouteDeps): Hono {
   const routes = new Hono()
   if (deps.config.cors.length > 0) for (const path of browserPaths) routes.use(path, createCors(deps.config))
-  const handleRpc = createRpcAnswer(deps)
+  const handleRpc = createHotRoute(createRpcAnswer(deps))
   const serveCard = createCardHandler(deps)
+  const answerError = (error: unknown) => toResponse(renderStatus(error, deps.gateway))
   for (const path of ['/a2a', '/a2a/', '/agents/:agent/a2a', '/agents/:agent/a2a/']) {
     routes.post(path, handleRpc)
-    routes.all(path, c => answerRpcError(c, null, new MethodNotAllowed(['POST']), deps.gateway))
+    routes.all(path, () => toResponse(renderRpcFailure(null, new MethodNotAllowed(['POST']), deps.gateway)))
   }
   if (deps.config.versions.includes('0.3')) {
     const answerLegacyCard = createLegacyCardHandler(deps)
-    for (const path of legacyCardPaths)
-      routes.get(path, c => answerLegacyCard(c).catch(error => answerStatus(c, error, deps.gateway)))
+    for (const path of legacyCardPaths) routes.get(path, c => answerLegacyCard(c).catch(answerError))
   }
-  const answerRest = createRestAnswer(deps)
+  const answerRest = createHotRoute(createRestAnswer(deps))
   for (const path of ['/a2a/rest/*', '/agents/:agent/a2a/rest/*']) routes.all(path, answerRest)
   for (const path of ['/.well-known/agent-card.json', '/agents/:agent/.well-known/agent-card.json']) {
-    routes.get(path, c => serveCard(c).catch(error => answerStatus(c, error, deps.gateway)))
-    routes.all(path, c => answerStatus(c, new MethodNotAllowed(['GET', 'HEAD']), deps.gateway))
+    routes.get(path, c => serveCard(c).catch(answerError))
+    routes.all(path, () => answerError(new MethodNotAllowed(['GET', 'HEAD'])))
   }
   return routes
 }

@@ -1,5 +1,6 @@
 // Registers the HTTP routes of ActivityPub: inboxes, actors, posts, feeds, collections and NodeInfo.
-import { selectMediaType, toProblem } from '@postern/http'
+import type { PlainAnswer } from '@postern/http'
+import { describeProblem, selectMediaType, toResponse } from '@postern/http'
 import type { Json, System } from '@postern/message'
 import { Rejection } from '@postern/message'
 import type { AdmissionDeps, AgentDirectory, ChannelContext, Inbound, LookupStore } from '@postern/pipeline'
@@ -7,7 +8,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { addActorRoutes, addUnknownAgentRoutes, requireAgent } from './actors/actor-routes.ts'
 import type { Collection, CollectionName } from './actors/collections.ts'
-import { answerActivity, asksForActivity, chooseAudience } from './actors/negotiation.ts'
+import { answerActivity, asksForActivity, chooseAudience, renderActivity } from './actors/negotiation.ts'
 import type { ReadAccess } from './actors/read-access.ts'
 import { mayRead } from './actors/read-access.ts'
 import { addInboxRoutes } from './channel/inbox-routes.ts'
@@ -46,9 +47,15 @@ interface RouteDeps {
 /** Creates the ActivityPub routes. */
 export function createRoutes(deps: RouteDeps): Hono {
   const app = new Hono()
-  app.onError((error, context) => addAcceptSignature(toProblem(error, deps.system.log), context.req.method))
+  const renderError = (error: unknown, method: string) =>
+    addAcceptSignature(describeProblem(error, deps.system.log), method)
+  app.onError((error, context) => toResponse(renderError(error, context.req.method)))
   addTombstones(app, deps)
-  addInboxRoutes(app, deps)
+  addInboxRoutes(app, {
+    ...deps,
+    renderError: error => renderError(error, 'POST'),
+    answerIfFormer: (agent, path) => answerIfFormer(agent, path, deps),
+  })
   addActorRoutes(app, deps)
   addPosts(app, deps)
   addFeeds(app, deps)
@@ -57,7 +64,18 @@ export function createRoutes(deps: RouteDeps): Hono {
   return app
 }
 
-/** Answers 410 for a removed agent and everything that it had. A 410 lets peers forget the agent. After a 404 they would retry. */
+/** Returns the answer of the inbox at `path` if its agent was removed, or undefined for every other one. */
+async function answerIfFormer(
+  agent: string,
+  path: string,
+  { agents, isFormerAgent }: RouteDeps,
+): Promise<PlainAnswer | undefined> {
+  return (await isFormerAgent(agent))
+    ? renderActivity(renderTombstone(agents.origin + path), { status: 410 })
+    : undefined
+}
+
+/** Answers 410 for a removed agent and everything that it had, besides its inbox. A 410 lets peers forget the agent. After a 404 they would retry. */
 function addTombstones(app: Hono, { agents, isFormerAgent }: RouteDeps): void {
   addUnknownAgentRoutes(app, agents, async function answerForFormerAgent(context, next, pathSuffix) {
     // People get the gateway's page from the address of the actor.
@@ -144,11 +162,13 @@ function readPageCursor(context: Context): number | undefined {
 }
 
 /** Tells clients how to sign if their request has no sufficient signature (RFC 9421 §5.1). */
-function addAcceptSignature(problem: Response, method: string): Response {
+function addAcceptSignature(problem: PlainAnswer, method: string): PlainAnswer {
   if (problem.status !== 401) return problem
   const coveredComponents = method === 'POST' ? '"@method" "@target-uri" "content-digest"' : '"@method" "@target-uri"'
-  problem.headers.set('accept-signature', `sig1=(${coveredComponents});created;keyid`)
-  return problem
+  return {
+    ...problem,
+    headers: { ...problem.headers, 'accept-signature': `sig1=(${coveredComponents});created;keyid` },
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 // Authenticates requests to an inbox by their HTTP signature or by the proof in their document.
+import type { HeaderFields, IncomingRequest } from '@postern/http'
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
 import { maxUrlLength, Rejection } from '@postern/message'
 import type { AgentDirectory, IntakeSteps, RefusalClaims, Store } from '@postern/pipeline'
@@ -26,7 +27,7 @@ import { toSignedRequest } from './signature/request-signature.ts'
 
 /** A request to an inbox, not read yet. `agent` is the name of the agent in the path. It is absent for the shared inbox. */
 export interface InboxRequest {
-  readonly request: Request
+  readonly request: IncomingRequest
   readonly agent?: string | undefined
   /** The facts about the request that were already read from the store. If they are absent, the store is queried. */
   readonly facts?: StoredFacts | undefined
@@ -79,7 +80,7 @@ type VerifySteps = VerifyDeps & { readonly steps: IntakeSteps }
  * @throws Rejection `unsigned`, and like `verifyByOwnProof`
  */
 async function verifyUnsignedRequest(
-  request: Request,
+  request: IncomingRequest,
   signedRequest: SignedRequest,
   deps: VerifySteps,
 ): Promise<VerifiedInboxRequest> {
@@ -113,7 +114,11 @@ function readTimelySignature(request: SignedRequest, { steps, now, windowMs, act
  * Reads the body, which must be the signed body. Any other body is not parsed as JSON, but the claims at its beginning are recorded for the operator.
  * @throws Rejection
  */
-async function readSignedBody(request: Request, signature: RequestSignature, steps: IntakeSteps): Promise<Uint8Array> {
+async function readSignedBody(
+  request: IncomingRequest,
+  signature: RequestSignature,
+  steps: IntakeSteps,
+): Promise<Uint8Array> {
   const bytes = await readBody(request, maxBodyBytes)
   const checkStartedAt = steps.now()
   try {
@@ -184,7 +189,7 @@ function checkRecipient({ agent }: InboxRequest, agents: VerifyDeps['agents']): 
   if (agent !== undefined && !agents.find(agent)) throw new Rejection('no_recipient', 'Cannot deliver: no such agent')
 }
 
-function checkMediaType(headers: Headers): void {
+function checkMediaType(headers: HeaderFields): void {
   if (isActivityMediaType(headers.get('content-type'))) return
   throw new Rejection('unsupported', 'Cannot read activity: Content-Type is not application/activity+json')
 }

@@ -1,3 +1,5 @@
+import type { PlainAnswer } from '@postern/http'
+import { toResponse } from '@postern/http'
 import { expect, test } from 'vitest'
 import { createLargeAnswers } from './answers.ts'
 
@@ -5,7 +7,8 @@ const bounds = { largeFromChars: 100, maxBytesPerCaller: 1_000_000, maxTotalByte
 const largeText = 'ä'.repeat(300_000)
 const refusal = 'Cannot answer: earlier answers have not been read yet'
 
-const read = async (body: string | ReadableStream<Uint8Array>) => new Response(body).text()
+const open = (body: PlainAnswer['body']) => toResponse({ status: 200, headers: {}, body })
+const read = (body: PlainAnswer['body']) => open(body).text()
 
 test('createLargeAnswers() passes small answers through, and large ones unchanged', async () => {
   const answers = createLargeAnswers(bounds)
@@ -23,8 +26,8 @@ test('createLargeAnswers() holds a bounded amount per caller and in all, until t
   expect(() => answers.open(largeText, 'b')).toThrow(refusal)
   await read(first.body)
   const third = answers.open(largeText, 'a')
-  await (third.body as ReadableStream).cancel()
-  await (second.body as ReadableStream).cancel()
+  await open(third.body).body?.cancel()
+  await open(second.body).body?.cancel()
   expect(await read(answers.open(largeText, 'a').body)).toBe(largeText)
   expect(await read(answers.open(largeText, 'b').body)).toBe(largeText)
 })

@@ -1,8 +1,7 @@
-// Renders errors as HTTP responses and limits the memory that large answers use.
+// Renders errors as HTTP answers and limits the memory that large answers use.
+import type { PlainAnswer, StreamedBody } from '@postern/http'
 import { createByteBudget } from '@postern/limits'
 import type { ChannelContext } from '@postern/pipeline'
-import type { Context } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { A2aError } from '../format/errors.ts'
 import { toA2aError, toErrorDetails, wholeSeconds } from '../format/errors.ts'
 
@@ -28,17 +27,12 @@ export function errorHeaders({ type: { http }, headers, retryAfter }: A2aError):
 }
 
 /** Answers with google.rpc.Status in JSON, the error format of the HTTP+JSON binding (A2A §11.6). */
-export function answerStatus(
-  c: Context,
-  error: unknown,
-  gateway: ChannelContext,
-  extraHeaders: Headers = {},
-): Response {
+export function renderStatus(error: unknown, gateway: ChannelContext, extraHeaders: Headers = {}): PlainAnswer {
   const a2aError = reportError(error, gateway)
   const { http, grpc } = a2aError.type
   const status = { code: http, status: grpc, message: a2aError.message, details: toErrorDetails(a2aError) }
   const headers = { ...jsonHeaders, ...errorHeaders(a2aError), ...extraHeaders }
-  return c.body(JSON.stringify({ error: status }), http as ContentfulStatusCode, headers)
+  return { status: http, headers, body: JSON.stringify({ error: status }) }
 }
 
 export type LargeAnswers = ReturnType<typeof createLargeAnswers>
@@ -90,30 +84,27 @@ export function createLargeAnswers({ largeFromChars, maxBytesPerCaller, maxTotal
     largeFromChars,
     reserve,
     /** Returns the body of an answer. A small answer is not streamed. @throws Rejection `rate_limited` if the budget is used up */
-    open(
-      text: string,
-      owner: string,
-    ): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Headers } {
+    open(text: string, owner: string): { readonly body: string | StreamedBody; readonly headers: Headers } {
       if (text.length < largeFromChars) return { body: text, headers: noHeaders }
       const bytes = Buffer.from(text)
-      const body = streamInChunks(bytes, reserve(bytes.length, owner))
+      const body = writeInChunks(bytes, reserve(bytes.length, owner))
       return { body, headers: { 'content-length': String(bytes.length) } }
     },
   }
 }
 
-/** Streams the bytes in chunks. It calls `finish` when all bytes are read or the reader cancels. */
-function streamInChunks(bytes: Uint8Array, finish: () => void): ReadableStream<Uint8Array> {
-  let position = 0
-  const source: UnderlyingDefaultSource<Uint8Array> = {
-    pull(controller) {
-      controller.enqueue(bytes.subarray(position, position + chunkBytes))
-      position += chunkBytes
-      if (position < bytes.length) return
-      finish()
-      controller.close()
-    },
-    cancel: finish,
+/** Writes the bytes in chunks. It calls `finish` when the client has read all bytes or leaves. */
+function writeInChunks(bytes: Uint8Array, finish: () => void): StreamedBody {
+  return receiver => {
+    let position = 0
+    function writeNext(): void {
+      while (receiver.isReady && position < bytes.length) {
+        receiver.write(bytes.subarray(position, position + chunkBytes))
+        position += chunkBytes
+      }
+      if (position >= bytes.length) receiver.end()
+    }
+    writeNext()
+    return { onReady: writeNext, onClose: finish }
   }
-  return new ReadableStream(source, { highWaterMark: 0 })
 }

@@ -1,4 +1,5 @@
 // Reads the body of a call as bounded JSON.
+import type { IncomingRequest } from '@postern/http'
 import { hasMoreMembers, parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import { Rejection } from '@postern/message'
 import type { A2aErrorName } from '../format/errors.ts'
@@ -22,7 +23,10 @@ export function checkContentType(header: string | null, errorName: A2aErrorName)
 }
 
 /** Reads the body within its limit. @throws Rejection; A2aRejection `mediaTypeNotSupported` for a content coding */
-export async function readCallBody(request: Request, { config }: Pick<EndpointDeps, 'config'>): Promise<Uint8Array> {
+export async function readCallBody(
+  request: IncomingRequest,
+  { config }: Pick<EndpointDeps, 'config'>,
+): Promise<Uint8Array> {
   try {
     return await readBody(request, config.limits.body_bytes)
   } catch (error) {

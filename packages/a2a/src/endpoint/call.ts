@@ -1,4 +1,5 @@
 // Describes a call of one operation at the endpoint of an agent.
+import type { IncomingRequest } from '@postern/http'
 import { networkOf } from '@postern/http'
 import type { AgentProfile, ChannelContext, IntakeSteps } from '@postern/pipeline'
 import type { Caller } from '../auth/caller.ts'
@@ -38,7 +39,7 @@ export interface EndpointDeps {
 
 /** A request at the endpoint of an agent. */
 export interface IncomingCall {
-  readonly request: Request
+  readonly request: IncomingRequest
   /** The agent in the path. Undefined for the default agent. */
   readonly agent: string | undefined
   /** The value of `A2A-Version` in the query. Undefined if it is absent. */

@@ -1,4 +1,5 @@
 // Negotiates extensions (A2A §4.6).
+import type { HeaderFields } from '@postern/http'
 import type { AgentProfile, ChannelContext } from '@postern/pipeline'
 import { A2aRejection } from '../format/errors.ts'
 import type { ProtocolVersion } from '../format/wire.ts'
@@ -86,7 +87,10 @@ export const extensionHeaders: Readonly<Record<ProtocolVersion, string>> = {
 }
 
 /** Reads the event after which an interrupted caller continues, if it activated replay. */
-export function readReplay(headers: Headers, extensions: readonly string[]): Pick<Call, 'lastEventId' | 'canReplay'> {
+export function readReplay(
+  headers: HeaderFields,
+  extensions: readonly string[],
+): Pick<Call, 'lastEventId' | 'canReplay'> {
   const canReplay = extensions.includes(replayExtension)
   return { canReplay, lastEventId: canReplay ? (headers.get('last-event-id') ?? undefined) : undefined }
 }

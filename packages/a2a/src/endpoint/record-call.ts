@@ -1,4 +1,5 @@
 // Records refused and failed calls for the operator.
+import type { HeaderFields } from '@postern/http'
 import { readClaimedSubject } from '@postern/http/tokens'
 import { isJsonObject } from '@postern/message'
 import type { ChannelContext, IntakeSteps, RefusalContext } from '@postern/pipeline'
@@ -33,7 +34,11 @@ export function recordFailure(error: unknown, origin: CallOrigin, gateway: Chann
 }
 
 /** Records the claimed sender of a call, its agent and its trace. */
-export function recordCallClaims(steps: IntakeSteps, { headers }: { readonly headers: Headers }, agent?: string): void {
+export function recordCallClaims(
+  steps: IntakeSteps,
+  { headers }: { readonly headers: HeaderFields },
+  agent?: string,
+): void {
   const sender = readClaimedSubject(headers)
   steps.recordCaller(headers.get('traceparent') ?? undefined)
   steps.recordClaims({ agent, ...(sender !== undefined && { claimed_sender: sender }) })

@@ -1,10 +1,10 @@
 // Answers calls over the HTTP+JSON binding of A2A.
-import { answerWithBody, parseMediaType, peerAddress, selectMediaType, sseHeaders } from '@postern/http'
+import type { HotHandler, IncomingRequest } from '@postern/http'
+import { parseMediaType, selectMediaType, sseHeaders } from '@postern/http'
 import { recordCallerProof } from '@postern/http/tokens'
 import { isJsonObject } from '@postern/message'
 import { createIntakeSteps } from '@postern/pipeline'
-import type { Context } from 'hono'
-import { answerStatus, jsonHeaders } from '../endpoint/answers.ts'
+import { jsonHeaders, renderStatus } from '../endpoint/answers.ts'
 import type { AdmittedCall, EndpointDeps, IncomingCall } from '../endpoint/call.ts'
 import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
 import { checkContentType, parseCallBody, readCallBody } from '../endpoint/call-body.ts'
@@ -23,16 +23,16 @@ import { findRestRoute } from './routes.ts'
 const endpointPattern = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 
 /** Creates the HTTP+JSON binding (A2A §11) of one agent, at every path below its endpoint. */
-export function createRestAnswer(deps: BindingDeps) {
-  return async (c: Context): Promise<Response> => {
-    const url = new URL(c.req.url)
+export function createRestAnswer(deps: BindingDeps): HotHandler {
+  return async ({ request, agent, from, queries }) => {
+    const url = new URL(request.url)
     const restCall: RestCall = {
-      request: c.req.raw,
-      agent: c.req.param('agent'),
+      request,
+      agent,
       path: url.pathname.replace(endpointPattern, ''),
       query: url.searchParams,
-      versionQuery: c.req.queries('A2A-Version')?.join(),
-      from: peerAddress(c.env),
+      versionQuery: queries('A2A-Version')?.join(),
+      from,
       steps: createIntakeSteps(deps.gateway.system),
     }
     let admittedCall: AdmittedCall | undefined
@@ -40,22 +40,17 @@ export function createRestAnswer(deps: BindingDeps) {
       admittedCall = await admitRestCall(restCall, deps)
       const result = await findOperation(admittedCall.name, deps.operations)(admittedCall.call)
       const extensionFields = renderExtensions(admittedCall)
-      if (result instanceof EventStream)
-        return answerWithBody(c.env, renderSse(result, createSseFormat(admittedCall)), {
-          ...sseHeaders,
-          ...extensionFields,
-        })
+      if (result instanceof EventStream) {
+        const body = renderSse(result, createSseFormat(admittedCall))
+        return { status: 200, headers: { ...sseHeaders, ...extensionFields }, body }
+      }
       const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(admittedCall.call))
-      return c.body(body, 200, {
-        ...jsonHeaders,
-        'content-type': chooseRestType(c.req.raw),
-        ...extensionFields,
-        ...headers,
-      })
+      const typeField = { 'content-type': chooseRestType(request) }
+      return { status: 200, headers: { ...jsonHeaders, ...typeField, ...extensionFields, ...headers }, body }
     } catch (error) {
       const record = admittedCall ? recordFailure : recordRefusedCall
       record(error, { ...restCall, binding: 'HTTP+JSON' }, deps.gateway)
-      return answerStatus(c, error, deps.gateway, { 'content-type': chooseRestType(c.req.raw) })
+      return renderStatus(error, deps.gateway, { 'content-type': chooseRestType(request) })
     }
   }
 }
@@ -75,7 +70,7 @@ const mediaTypes = ['application/a2a+json', 'application/json'] as const
 type RestType = (typeof mediaTypes)[number]
 
 /** Chooses the media type of the response. `Accept` decides, or else the media type of the request. */
-function chooseRestType({ headers }: Request): RestType {
+function chooseRestType({ headers }: IncomingRequest): RestType {
   const requestType = parseMediaType(headers.get('content-type'))?.type
   const preferredTypes = requestType === 'application/json' ? mediaTypes.toReversed() : mediaTypes
   return (selectMediaType(headers.get('accept'), preferredTypes) ?? preferredTypes[0]) as RestType

@@ -1,12 +1,11 @@
 // Answers calls over the JSON-RPC binding of A2A.
-import { answerWithBody, peerAddress, sseHeaders, toSseJson } from '@postern/http'
+import type { HotHandler, PlainAnswer } from '@postern/http'
+import { sseHeaders, toSseJson } from '@postern/http'
 import { recordCallerProof } from '@postern/http/tokens'
 import type { Json } from '@postern/message'
 import { isJsonObject } from '@postern/message'
 import type { ChannelContext } from '@postern/pipeline'
 import { createIntakeSteps } from '@postern/pipeline'
-import type { Context } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { errorHeaders, jsonHeaders, reportError } from '../endpoint/answers.ts'
 import type { AdmittedCall, Call, EndpointDeps, IncomingCall } from '../endpoint/call.ts'
 import { findAddressee, listenerKeyOf } from '../endpoint/call.ts'
@@ -27,13 +26,13 @@ import { createEventWriter, EventStream, renderSse, writePlainEvent } from '../s
 import { readProtoNames } from '../validate/proto-names.ts'
 
 /** Creates the JSON-RPC binding (A2A §9) of one agent. */
-export function createRpcAnswer(deps: BindingDeps) {
-  return async (c: Context): Promise<Response> => {
+export function createRpcAnswer(deps: BindingDeps): HotHandler {
+  return async ({ request, agent, from, queries }) => {
     const rpcCall: RpcCall = {
-      request: c.req.raw,
-      agent: c.req.param('agent'),
-      versionQuery: c.req.queries('A2A-Version')?.join(),
-      from: peerAddress(c.env),
+      request,
+      agent,
+      versionQuery: queries('A2A-Version')?.join(),
+      from,
       steps: createIntakeSteps(deps.gateway.system),
       id: null,
     }
@@ -41,9 +40,10 @@ export function createRpcAnswer(deps: BindingDeps) {
     try {
       admittedCall = await admitRpcCall(rpcCall, deps)
       const result = await findOperation(admittedCall.name, deps.operations)(admittedCall.call)
+      const headers = renderHeaders(admittedCall)
       if (result instanceof EventStream) {
         const format = createSseFormat(rpcCall.id, admittedCall, deps.gateway)
-        return answerWithBody(c.env, renderSse(result, format), { ...renderHeaders(admittedCall), ...sseHeaders })
+        return { status: 200, headers: { ...headers, ...sseHeaders }, body: renderSse(result, format) }
       }
       const text = JSON.stringify({
         jsonrpc: '2.0',
@@ -52,14 +52,11 @@ export function createRpcAnswer(deps: BindingDeps) {
       })
       const isLarge = text.length >= deps.largeAnswers.largeFromChars
       const largeAnswer = isLarge ? deps.largeAnswers.open(text, listenerKeyOf(admittedCall.call)) : undefined
-      // `c.body` would be slower, because it copies the headers into a `Headers` object, from which they are read again.
-      return new Response(largeAnswer?.body ?? text, {
-        headers: { ...renderHeaders(admittedCall), ...largeAnswer?.headers },
-      })
+      return { status: 200, headers: { ...headers, ...largeAnswer?.headers }, body: largeAnswer?.body ?? text }
     } catch (error) {
       const record = admittedCall ? recordFailure : recordRefusedCall
       record(error, { ...rpcCall, binding: 'JSONRPC' }, deps.gateway)
-      return answerRpcError(c, rpcCall.id, error, deps.gateway)
+      return renderRpcFailure(rpcCall.id, error, deps.gateway)
     }
   }
 }
@@ -89,15 +86,14 @@ function renderHeaders({ extensions, call }: AdmittedCall): Record<string, strin
     : jsonHeaders
 }
 
-export function answerRpcError(c: Context, id: RpcCall['id'], error: unknown, gateway: ChannelContext): Response {
+export function renderRpcFailure(id: RpcCall['id'], error: unknown, gateway: ChannelContext): PlainAnswer {
   const a2aError = reportError(error, gateway)
   const { isTransport, http } = a2aError.type
-  const headers = { ...jsonHeaders, ...errorHeaders(a2aError) }
-  return c.body(
-    JSON.stringify(renderRpcError(id, a2aError)),
-    (isTransport ? http : 200) as ContentfulStatusCode,
-    headers,
-  )
+  return {
+    status: isTransport ? http : 200,
+    headers: { ...jsonHeaders, ...errorHeaders(a2aError) },
+    body: JSON.stringify(renderRpcError(id, a2aError)),
+  }
 }
 
 /** A call at the JSON-RPC binding. */

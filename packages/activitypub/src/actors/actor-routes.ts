@@ -11,8 +11,8 @@ import { answerActivity, asksForActivity, chooseAudience } from './negotiation.t
 import type { ReadAccess } from './read-access.ts'
 import { renderActor, renderInstanceActor } from './render-actor.ts'
 
-/** The paths of an agent after `/agents/<name>`. Other protocols add their own routes there. */
-const agentPathSuffixes = ['', '/inbox', '/outbox', '/followers', '/following', '/featured', '/feed.atom', '/posts/*']
+/** The paths of an agent after `/agents/<name>`, besides its inbox. Other protocols add their own routes there. */
+const agentPathSuffixes = ['', '/outbox', '/followers', '/following', '/featured', '/feed.atom', '/posts/*']
 
 type UnknownAgentHandler = (context: Context, next: Next, path: string) => Promise<Response | undefined>
 

@@ -23,13 +23,17 @@ interface ActivityAnswerOptions {
   readonly status?: 200 | 410
 }
 
-export function answerActivity(
-  context: Context,
-  document: Json,
-  { audience = 'everybody', status = 200 }: ActivityAnswerOptions = {},
-): Response {
-  const headers = { 'content-type': activityJsonUtf8, ...audienceHeaders[audience] }
-  return context.body(JSON.stringify(document), status, headers)
+export function answerActivity(context: Context, document: Json, options?: ActivityAnswerOptions): Response {
+  const { status, headers, body } = renderActivity(document, options)
+  return context.body(body, status, headers)
+}
+
+export function renderActivity(document: Json, { audience = 'everybody', status = 200 }: ActivityAnswerOptions = {}) {
+  return {
+    status,
+    headers: { 'content-type': activityJsonUtf8, ...audienceHeaders[audience] },
+    body: JSON.stringify(document),
+  }
 }
 
 const [, ldJson = ''] = activityAccept.split(', ')

@@ -1,4 +1,5 @@
 // Verifies an activity on a request without a signature by its own proof.
+import type { HeaderFields } from '@postern/http'
 import type { Proof } from '@postern/message'
 import type { IntakeSteps } from '@postern/pipeline'
 import type { RemoteActor } from '../peers/actor-document.ts'
@@ -12,7 +13,7 @@ import { verifyObjectProof } from './object-integrity.ts'
 import type { IncomingActivity, VerifiedInboxRequest } from './proven-activity.ts'
 import { createProvenActivity } from './proven-activity.ts'
 
-type UnsignedRequest = IncomingActivity & { readonly headers: Headers }
+type UnsignedRequest = IncomingActivity & { readonly headers: HeaderFields }
 
 /** The name of the supported cryptosuite. Every document with such a proof contains it. */
 const cryptosuiteBytes = Buffer.from('eddsa-jcs-2022')
@@ -70,7 +71,7 @@ async function proveActor({ activity, bytes }: IncomingActivity, deps: SignerDep
 }
 
 /** Returns true if there is a digest, which must be that of the body. @throws Rejection `signature_invalid` */
-function checkDigests(headers: Headers, bytes: Uint8Array): boolean {
+function checkDigests(headers: HeaderFields, bytes: Uint8Array): boolean {
   const [cavageDigest, contentDigest] = [headers.get('digest'), headers.get('content-digest')]
   if (cavageDigest !== null) checkDigest(cavageDigest, bytes)
   if (contentDigest !== null) checkContentDigest(contentDigest, bytes)

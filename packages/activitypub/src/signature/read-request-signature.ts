@@ -1,4 +1,5 @@
 // Reads the signature of a request by the scheme of its headers.
+import type { HeaderFields } from '@postern/http'
 import { readCavageSignature } from './cavage-signature.ts'
 import type { RequestSignature, SignedRequest } from './request-signature.ts'
 import { readMessageSignature } from './rfc9421/message-signature.ts'
@@ -12,6 +13,6 @@ export function readRequestSignature(request: SignedRequest): RequestSignature {
 }
 
 /** Returns true if a request has a signature, valid or not. */
-export function isSigned(headers: Headers): boolean {
+export function isSigned(headers: HeaderFields): boolean {
   return headers.has('signature') || headers.has('signature-input')
 }

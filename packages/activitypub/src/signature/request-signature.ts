@@ -1,5 +1,6 @@
 // Defines a request, and its signature of either scheme: draft-cavage-12 or RFC 9421.
 import type { KeyObject } from 'node:crypto'
+import type { HeaderFields, IncomingRequest } from '@postern/http'
 import type { TimeWindow } from './signature-checks.ts'
 
 /** The signature of a request. Its syntax and its coverage have been checked. The other checks follow in the order of their cost. */
@@ -36,7 +37,7 @@ export interface SignedRequest {
   readonly target: string
   /** The configured public origin. Neither `Host` nor a proxy's header is trusted. */
   readonly origin: string
-  readonly headers: Headers
+  readonly headers: HeaderFields
 }
 
 /** Returns the host, with its port if any. */
@@ -45,7 +46,7 @@ export function readHost({ origin }: Pick<SignedRequest, 'origin'>): string {
 }
 
 /** Converts a request for the check of its signature. The target is the text of the request line, as far as the server has preserved it. */
-export function toSignedRequest({ method, url, headers }: Request, origin: string): SignedRequest {
+export function toSignedRequest({ method, url, headers }: IncomingRequest, origin: string): SignedRequest {
   const pathIndex = url.indexOf('/', url.indexOf('//') + 2)
   const hashIndex = url.indexOf('#')
   const target = url.slice(pathIndex < 0 ? url.length : pathIndex, hashIndex < 0 ? url.length : hashIndex) || '/'

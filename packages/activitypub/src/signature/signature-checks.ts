@@ -1,4 +1,5 @@
 // Checks the times of a signature of either scheme, and reads the header fields that the signature covers.
+import type { HeaderFields } from '@postern/http'
 import { isoTime, Rejection } from '@postern/message'
 
 /** The most time by which a peer's clock may be ahead of ours, ms. */
@@ -41,7 +42,7 @@ export function toMs(seconds: number | undefined): number | undefined {
 }
 
 /** Reads a header field that a signature covers, by its name. */
-export function readField(headers: Headers, name: string): string | null {
+export function readField(headers: HeaderFields, name: string): string | null {
   return /^[a-z0-9-]+$/.test(name) ? headers.get(name) : null
 }
 

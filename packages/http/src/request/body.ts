@@ -3,6 +3,8 @@
 import type { ByteReservation } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 import { joinBytes } from './join-bytes.ts'
+import type { HeaderFields, IncomingRequest } from './socket-request.ts'
+import { SocketRequest } from './socket-request.ts'
 
 const holds = new WeakMap<Request, ByteReservation>()
 
@@ -19,14 +21,16 @@ const smallBytes = 64 * 1024
  * @throws Rejection `too_large`, `unsupported` (a content coding other than identity), `malformed` (cut short), `rate_limited`
  * @throws Unavailable when the byte budget of the request is used up
  */
-export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+export async function readBody(request: IncomingRequest, maxBytes: number): Promise<Uint8Array> {
   checkDeclaredBody(request.headers, maxBytes)
   const declaredLength = request.headers.get('content-length')
   const isSmall = declaredLength !== null && Number(declaredLength) <= smallBytes
-  const hold = holds.get(request)
+  const isDirect = request instanceof SocketRequest
+  const hold = isDirect ? request.hold : holds.get(request)
   try {
+    if (isSmall) hold?.add(Number(declaredLength))
+    if (isDirect) return await readFromSocket(request, { maxBytes, hold: isSmall ? undefined : hold })
     if (!isSmall) return await countBody(request, maxBytes, hold)
-    hold?.add(Number(declaredLength))
     // One read is fast. HTTP/1.1 framing enforces the declared length.
     const bytes = new Uint8Array(await request.arrayBuffer())
     if (bytes.length > maxBytes) throw refuseSize(maxBytes)
@@ -41,7 +45,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
  * Checks the declared size and coding of a body before it is read, for endpoints with other checks in between.
  * @throws Rejection `too_large`, `unsupported`, `malformed`
  */
-export function checkDeclaredBody(headers: Headers, maxBytes: number): void {
+export function checkDeclaredBody(headers: HeaderFields, maxBytes: number): void {
   const coding = headers.get('content-encoding')
   if (coding && coding.toLowerCase() !== 'identity') {
     throw new Rejection('unsupported', 'Cannot read body: content coding is not supported')
@@ -63,6 +67,47 @@ async function countBody({ body }: Request, maxBytes: number, hold: ByteReservat
     chunks.push(chunk)
   }
   return joinBytes(chunks, size)
+}
+
+interface SocketReadOptions {
+  readonly maxBytes: number
+  readonly hold: ByteReservation | undefined
+}
+
+/** Reads a body from its socket. After a failure the rest of the body stays unread. */
+function readFromSocket({ incoming }: SocketRequest, { maxBytes, hold }: SocketReadOptions): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let size = 0
+    let hasEnded = false
+    function fail(error: unknown): void {
+      hasEnded = true
+      incoming.off('data', addChunk).pause()
+      reject(error)
+    }
+    function addChunk(chunk: Uint8Array): void {
+      try {
+        size += chunk.length
+        if (size > maxBytes) throw refuseSize(maxBytes)
+        hold?.add(sizeInMemory(chunk))
+        chunks.push(chunk)
+      } catch (error) {
+        fail(error)
+      }
+    }
+    /** A client that has sent its whole body may leave before anything is read. */
+    function finish(): void {
+      if (hasEnded) return
+      if (incoming.complete) {
+        const rest: Buffer | null = incoming.read()
+        if (rest) addChunk(rest)
+        hasEnded = true
+        resolve(joinBytes(chunks, size))
+      } else fail(incoming.errored)
+    }
+    incoming.on('data', addChunk).on('end', finish).on('error', finish).on('close', finish)
+    if (incoming.destroyed) finish()
+  })
 }
 
 /** The least memory that an array uses, in bytes, regardless of its length. */

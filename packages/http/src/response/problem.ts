@@ -3,6 +3,8 @@ import { STATUS_CODES } from 'node:http'
 import type { Log, RejectionCode } from '@postern/message'
 import { Rejection, Unavailable } from '@postern/message'
 import { CredentialRejection } from '../tokens/challenges.ts'
+import type { PlainAnswer } from './plain-answer.ts'
+import { toResponse } from './plain-answer.ts'
 
 const statusByCode: Readonly<Record<RejectionCode, number>> = {
   malformed: 400,
@@ -26,17 +28,22 @@ const defaultRetryAfter = 60
  * a 500 without detail, and the log gets the whole error.
  */
 export function toProblem(error: unknown, log?: Log): Response {
+  return toResponse(describeProblem(error, log))
+}
+
+/** Returns the answer that `toProblem` converts for Hono. */
+export function describeProblem(error: unknown, log?: Log): PlainAnswer {
   if (error instanceof Rejection) return problemOf(error)
   if (error instanceof Unavailable) {
     log?.warn({ err: error }, 'request answered as unavailable')
-    return writeProblem(
+    return renderProblem(
       503,
       { detail: error.message, code: 'unavailable' },
       { ...noStore, ...retryHeader(error.retryAfter) },
     )
   }
   log?.error({ err: error }, 'request failed')
-  return writeProblem(500, {}, noStore)
+  return renderProblem(500, {}, noStore)
 }
 
 /** Returns the status of the response that `toProblem` creates for this error. */
@@ -45,10 +52,10 @@ export function problemStatusOf(error: unknown): number {
   return error instanceof Unavailable ? 503 : 500
 }
 
-function problemOf(rejection: Rejection): Response {
+function problemOf(rejection: Rejection): PlainAnswer {
   const { code, message, violations, retryAfter } = rejection
   const members = { detail: message, code, ...(violations.length > 0 && { violations }) }
-  return writeProblem(statusByCode[code], members, {
+  return renderProblem(statusByCode[code], members, {
     ...noStore,
     ...(rejection instanceof CredentialRejection && rejection.headers),
     ...(code === 'rate_limited' && retryHeader(retryAfter)),
@@ -69,8 +76,13 @@ export function writeProblem(
   members: object,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(JSON.stringify({ title: STATUS_CODES[status], status, ...members }), {
+  return toResponse(renderProblem(status, members, headers))
+}
+
+function renderProblem(status: number, members: object, headers: PlainAnswer['headers'] = {}): PlainAnswer {
+  return {
     status,
     headers: { 'content-type': 'application/problem+json', ...headers },
-  })
+    body: JSON.stringify({ title: STATUS_CODES[status], status, ...members }),
+  }
 }

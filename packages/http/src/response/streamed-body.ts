@@ -56,9 +56,18 @@ export function sendStreamedBody(env: unknown, response: Response): boolean {
   if (!outgoing || !receiver) return false
   // Another answer may have replaced the one with the body, for example after an error.
   const isSent = response.status === 200 && response.body === null && outgoing.req.method !== 'HEAD'
-  if (isSent) receiver.sendHead(response.headers)
+  if (isSent) receiver.sendHead(Object.fromEntries(response.headers))
   else receiver.close()
   return isSent
+}
+
+/** Answers with a body that is written piece by piece, without Hono. */
+export function sendBody(
+  outgoing: ServerResponse,
+  body: StreamedBody,
+  headers: Readonly<Record<string, string>>,
+): void {
+  new SocketReceiver(outgoing, body).sendHead(headers)
 }
 
 /** A body whose events begin when it has been opened. */
@@ -128,7 +137,7 @@ class SocketReceiver implements BodyReceiver {
   }
 
   /** Sends the head of the answer and everything that was written so far. */
-  sendHead(headers: Headers): void {
+  sendHead(headers: Readonly<Record<string, string>>): void {
     const outgoing = this.#outgoing
     if (outgoing.destroyed) {
       this.close()
@@ -136,7 +145,7 @@ class SocketReceiver implements BodyReceiver {
     }
     outgoing.on('drain', () => this.#body.reportReady())
     outgoing.once('close', () => this.close())
-    outgoing.writeHead(200, Object.fromEntries(headers))
+    outgoing.writeHead(200, headers)
     this.#hasHead = true
     if (this.#pendingBytes === 0) outgoing.flushHeaders()
     this.#flush()

@@ -1,12 +1,13 @@
 // Reads the unverified subject of a bearer token, for the operator's list of refusals.
 
 import { isJsonObject, parseIfJson } from '@postern/message'
+import type { HeaderFields } from '../request/socket-request.ts'
 
 /** The longest part of a token that is read. */
 const maxTokenChars = 8 * 1024
 
 /** Returns the unverified subject of a bearer token, or undefined if the token is not a JWT. */
-export function readClaimedSubject(headers: Headers): string | undefined {
+export function readClaimedSubject(headers: HeaderFields): string | undefined {
   const token = headers.get('authorization')?.slice(0, maxTokenChars)
   const [, payload] = /^(?:Bearer|DPoP) +[\w-]+\.([\w-]+)\./i.exec(token ?? '') ?? []
   const claims = payload && parseIfJson(Buffer.from(payload, 'base64url').toString())

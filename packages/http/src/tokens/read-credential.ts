@@ -1,6 +1,7 @@
 // Reads the one credential of a request and admits its bearer.
 
 import { Rejection } from '@postern/message'
+import type { HeaderFields } from '../request/socket-request.ts'
 import type { AuthScheme, Challenger } from './challenges.ts'
 import { ProofRejection } from './challenges.ts'
 
@@ -21,7 +22,7 @@ const dpopPattern = /^dpop +(\S+)$/i
  * ignored. Without configured API keys `apiKeyHeader` is undefined, and the header may serve other programs.
  * @throws Rejection `signature_invalid`
  */
-export function readCredential(headers: Headers, apiKeyHeader: string | undefined): Credential {
+export function readCredential(headers: HeaderFields, apiKeyHeader: string | undefined): Credential {
   const authorization = headers.get('authorization')
   const key = apiKeyHeader === undefined ? null : headers.get(apiKeyHeader)
   if (key !== null) return readApiKey(key, authorization)

@@ -5,6 +5,7 @@ import { createExpiringMap } from '@postern/limits'
 import type { System } from '@postern/message'
 import { Rejection } from '@postern/message'
 import type { Store } from '@postern/pipeline'
+import type { IncomingRequest } from '../request/socket-request.ts'
 import { ProofRejection } from './challenges.ts'
 import type { ProofRules } from './dpop.ts'
 import { createDpopNonces, verifyProof } from './dpop.ts'
@@ -18,7 +19,7 @@ import type { IssuerTrust, TokenTrust, VerifiedToken } from './verify-token.ts'
 import { ownerOf, verifyToken } from './verify-token.ts'
 
 /** The parts of a request that identify its sender. A DPoP proof must match the method and path. */
-export type RequestHead = Pick<Request, 'headers' | 'method' | 'url'>
+export type RequestHead = Pick<IncomingRequest, 'headers' | 'method' | 'url'>
 
 type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
 

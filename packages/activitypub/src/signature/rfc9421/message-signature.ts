@@ -1,6 +1,7 @@
 // Reads and verifies HTTP message signatures (RFC 9421).
 import type { KeyObject } from 'node:crypto'
 import { hash, verify } from 'node:crypto'
+import type { HeaderFields } from '@postern/http'
 import { digestAlgorithms, isDigestOf, refuseDigest } from '../body-digest.ts'
 import type { RequestSignature, SignatureParameters, SignedRequest } from '../request-signature.ts'
 import { hasContent, readHost } from '../request-signature.ts'
@@ -60,7 +61,7 @@ const acceptedAlgorithms: ReadonlySet<string | undefined> = new Set([
  * Reads `Signature-Input` and `Signature`. It accepts exactly one signature, because with several, two readers might trust different ones.
  * @throws Rejection `signature_invalid` for invalid syntax, or an unknown or missing parameter
  */
-export function parseMessageSignature(headers: Headers): MessageSignature {
+export function parseMessageSignature(headers: HeaderFields): MessageSignature {
   const inputs = parseInnerLists(headers.get('signature-input') ?? '', 'Signature-Input')
   const signatures = parseByteSequences(headers.get('signature') ?? '', 'Signature')
   const [label = '', ...otherLabels] = inputs.keys()
