@@ -19,6 +19,7 @@ import { noTrustedProxy, trustsNoProxy } from './config/missing-proxy.ts'
 import type { Config } from './config/schema.ts'
 import { listenHttp } from './http/listen.ts'
 import { createReadiness } from './http/readiness.ts'
+import type { HttpServer } from './http/server.ts'
 import type { SecretMask } from './masking/secret-mask.ts'
 import { createSecretMask } from './masking/secret-mask.ts'
 import { createMetrics } from './observe/metrics.ts'
@@ -29,8 +30,7 @@ import type { GatewaySystem } from './system/system.ts'
 import type { AgentStarts } from './work/agent-starts.ts'
 import { beginRun } from './work/gateway-run.ts'
 
-export interface Gateway {
-  readonly app: Hono
+export interface Gateway extends HttpServer {
   readonly store: GatewayStore
   readonly agents: AgentDeps
   readonly system: GatewaySystem
@@ -77,15 +77,8 @@ interface GatewayOptions extends Omit<ResourceOptions, 'modules' | 'onStage' | '
 }
 
 export async function openGateway(config: Config, options: GatewayOptions): Promise<Gateway> {
-  const {
-    operatorToken,
-    extraOperations = [],
-    shutdownGraceMs = 8_000,
-    isReloadable = false,
-    isSimulating,
-    adopts,
-    listSettings = () => ({ settings: [], agents_left_out: 0 }),
-  } = options
+  const { operatorToken, extraOperations = [], shutdownGraceMs = 8_000, isReloadable, isSimulating, adopts } = options
+  const { listSettings = () => ({ settings: [], agents_left_out: 0 }) } = options
   const stages = await openStages(config.telemetry)
   const resourceOptions = toResourceOptions(options, stages, () => http?.description)
   const firstResources = await openResources(config, resourceOptions)
@@ -109,6 +102,9 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     get app() {
       return reloadableGateway.findCurrentComposition().app
     },
+    get routes() {
+      return reloadableGateway.findCurrentComposition().routes
+    },
     get channels() {
       return reloadableGateway.findCurrentComposition().resources.channels
     },
@@ -118,8 +114,8 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     async start() {
       if (trustsNoProxy(config)) system.log.warn({ fix: noTrustedProxy.fix }, noTrustedProxy.message)
       endRun = await beginRun(firstResources, { isSimulating, adopts })
-      const { app } = reloadableGateway.findCurrentComposition()
-      http = await listenHttp(isReloadable ? { fetch: reloadableGateway.serve } : app, config.listen)
+      const routes = isReloadable ? reloadableGateway.routes : reloadableGateway.findCurrentComposition().routes
+      http = await listenHttp(routes, config.listen)
       const listening = [http, ...(await reloadableGateway.start())]
       readiness.open()
       return listening

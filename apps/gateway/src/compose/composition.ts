@@ -10,6 +10,7 @@ import { findScopes } from '../config/channel-slices.ts'
 import { hasRole } from '../config/own-schema.ts'
 import { toListenError } from '../http/listen-error.ts'
 import { openRehearsals } from '../http/rehearsals.ts'
+import type { HttpServer } from '../http/server.ts'
 import type { Telemetry } from '../observe/telemetry/open-telemetry.ts'
 import { describeTurnStep } from '../observe/telemetry/turn-step.ts'
 import type { TokenMeter } from '../observe/token-meter.ts'
@@ -35,9 +36,8 @@ export interface CompositionDeps extends Omit<AppOptions, 'bodies' | 'paused' | 
 }
 
 /** The channels, routes and system of one configuration. Nothing listens or works yet. */
-export interface Composition {
+export interface Composition extends HttpServer {
   readonly resources: GatewayResources
-  readonly app: Hono
   readonly system: GatewaySystem
   readonly requests: OpenRequests
   readonly people: LinkDeps
@@ -80,10 +80,17 @@ export async function compose(resources: GatewayResources, deps: CompositionDeps
     throw error
   })
   const streamsEnd = new AbortController()
-  const app = createApp(resources, { ...deps, bodies, paused, rehearsals, streamsSignal: streamsEnd.signal })
+  const { app, routes } = createApp(resources, {
+    ...deps,
+    bodies,
+    paused,
+    rehearsals,
+    streamsSignal: streamsEnd.signal,
+  })
   return {
     resources,
     app,
+    routes,
     system,
     people,
     paused,

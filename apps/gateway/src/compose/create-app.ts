@@ -53,6 +53,7 @@ import type { UnknownProxies } from '../http/clients/unknown-proxies.ts'
 import { createUnknownProxies } from '../http/clients/unknown-proxies.ts'
 import type { Rehearsals } from '../http/rehearsals.ts'
 import { createRunProofRoutes } from '../http/run-proof-routes.ts'
+import type { HttpServer } from '../http/server.ts'
 import { createServer } from '../http/server.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { TokenMeter } from '../observe/token-meter.ts'
@@ -87,17 +88,17 @@ export interface AppOptions {
 }
 
 /** Creates the HTTP application of a gateway: the routes of its channels and its own, behind the checks of every request. */
-export function createApp(resources: GatewayResources, options: AppOptions): Hono {
+export function createApp(resources: GatewayResources, options: AppOptions): HttpServer {
   const { config, channels, limits, store, system } = resources
   const { bodies, metrics, rehearsals, isReady, activity } = options
   const { log, now } = system
   const trustedProxies = createTrustedProxies(config)
   const unknownProxies = createUnknownProxies(trustedProxies, log)
-  const app: Hono = createServer({
+  const server: HttpServer = createServer({
     channels,
     routers: createOwnRouters(resources, options, {
       unknownProxies,
-      fetchOwn: (request, env) => app.fetch(request, env as object),
+      fetchOwn: (request, env) => server.app.fetch(request, env as object),
     }),
     limits,
     bodies,
@@ -113,7 +114,7 @@ export function createApp(resources: GatewayResources, options: AppOptions): Hon
     listMissingAgents: () =>
       activity.listFailedStarts().flatMap(({ agent }) => (config.agents[agent]?.required === true ? agent : [])),
   })
-  return app
+  return server
 }
 
 interface OwnRouterDeps {

@@ -2,6 +2,7 @@
 import type { ReplacedAgent } from '@postern/agents'
 import type { ListeningSocket, PausedHost } from '@postern/pipeline'
 import type { Config } from '../config/schema.ts'
+import type { ServedRoutes } from '../http/listen.ts'
 import type { AgentStarts } from '../work/agent-starts.ts'
 import { noWork } from '../work/work.ts'
 import type { ChannelSocket, Composition, CompositionDeps, StartedComposition } from './composition.ts'
@@ -20,8 +21,8 @@ import { listAgents, reopenResources } from './resources.ts'
 /** The compositions of a running gateway. The newest one takes requests, and former ones finish their work. */
 export interface ReloadableGateway {
   findCurrentComposition(): Composition
-  /** Answers a request with the newest composition. */
-  serve(request: Request, env?: object): Response | Promise<Response>
+  /** The routes of the newest composition. */
+  readonly routes: ServedRoutes
   /** Opens the sockets and starts the work. @throws ConfigError when a socket cannot be opened */
   start(): Promise<readonly ListeningSocket[]>
   reloadAgents(): Promise<void>
@@ -71,10 +72,18 @@ export function createReloadableGateway(
   }
   return {
     findCurrentComposition: () => state.currentComposition,
-    serve(request, env) {
-      const { app, requests } = state.currentComposition
-      requests.add(env)
-      return app.fetch(request, env)
+    routes: {
+      fetch(request, env) {
+        const { routes, requests } = state.currentComposition
+        requests.add(env)
+        return routes.fetch(request, env)
+      },
+      serveHot(incoming, outgoing) {
+        const { routes, requests } = state.currentComposition
+        const isServed = routes.serveHot(incoming, outgoing)
+        if (isServed) requests.add({ outgoing })
+        return isServed
+      },
     },
     async start() {
       await openChannelSockets(firstComposition, state.sockets)

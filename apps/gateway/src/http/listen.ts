@@ -3,6 +3,7 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { ListeningSocket } from '@postern/pipeline'
+import type { ServeHot } from './hot-server.ts'
 import { toListenError } from './listen-error.ts'
 import type { MinPace } from './slow-bodies.ts'
 import { cutSlowBodies } from './slow-bodies.ts'
@@ -14,6 +15,8 @@ const socketLimits = {
   connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 65_000,
   maxHeaderSize: 32 * 1024,
+  // Node would silently drop a repeated field. The Fetch standard joins it, and hot routes read the same value.
+  joinDuplicateHeaders: true,
 }
 
 /** The time after which a connection is closed if its client has read no byte of an answer, ms. */
@@ -28,9 +31,15 @@ interface ListenOptions {
   readonly pace?: MinPace | undefined
 }
 
+/** The routes of a gateway, with and without Hono. */
+export interface ServedRoutes {
+  fetch(request: Request, env?: object): Response | Promise<Response>
+  readonly serveHot: ServeHot
+}
+
 /** Starts to listen. @throws ConfigError if the address is in use or belongs to another machine */
 export async function listenHttp(
-  app: { fetch(request: Request, env?: object): Response | Promise<Response> },
+  app: Pick<ServedRoutes, 'fetch'> & Partial<ServedRoutes>,
   { host, port, stallMs = defaultStallMs, pace }: ListenOptions,
 ): Promise<ListeningSocket> {
   const handleRequest = getRequestListener((request, env) => app.fetch(request, env))
@@ -39,7 +48,7 @@ export async function listenHttp(
     response.setTimeout(stallMs, () => {
       if (request.socket.writableLength > 0) request.socket.destroy()
     })
-    void handleRequest(request, response)
+    if (!app.serveHot?.(request, response)) void handleRequest(request, response)
   })
   // The app counts header fields and refuses too many. Node would silently drop the fields beyond its own limit.
   server.maxHeadersCount = 0

@@ -49,7 +49,7 @@ function openServerAtLimit({
     isReady: async () => true,
     listMissingAgents: () => [],
   }
-  return createServer(deps as unknown as Parameters<typeof createServer>[0])
+  return createServer(deps as unknown as Parameters<typeof createServer>[0]).app
 }
 
 test.each([

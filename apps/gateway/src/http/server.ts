@@ -1,65 +1,68 @@
-// Checks every request before its route runs: header count, client address, rate limits and the size of bodies.
+// Checks every request before its route runs, records refusals, and mounts all routes.
 
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { countBodyIn, networkOf, sendStreamedBody, toProblem } from '@postern/http'
-import type { SharedBodyBudget } from '@postern/limits'
+import { countBodyIn, sendStreamedBody, toProblem } from '@postern/http'
 import type { Log } from '@postern/message'
-import { Rejection, Unavailable } from '@postern/message'
+import { Rejection } from '@postern/message'
 import type { Channel, IntakeStore } from '@postern/pipeline'
-import { markSelfTest } from '@postern/pipeline'
-import type { Context, HonoRequest } from 'hono'
+import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { matchedRoutes } from 'hono/route'
 import { RegExpRouter } from 'hono/router/reg-exp-router'
 import { SmartRouter } from 'hono/router/smart-router'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { Metrics } from '../observe/metrics.ts'
-import { createRefusalRecorder, mutatingMethods } from '../observe/refusal-recorder.ts'
+import type { RefusedRequest } from '../observe/refusal-recorder.ts'
+import { createRefusalRecorder, isProblemType } from '../observe/refusal-recorder.ts'
 import { createRouteOwnerFinder, gatewayOwnerName } from '../observe/route-owners.ts'
-import { isOwnVisit } from '../system/local-fetch.ts'
-import type { Limits } from './clients/limits.ts'
 import type { TrustedProxies } from './clients/trusted-proxies.ts'
 import { findClientAddress } from './clients/trusted-proxies.ts'
-import type { UnknownProxies } from './clients/unknown-proxies.ts'
+import { createHotServer } from './hot-server.ts'
+import type { ServedRoutes } from './listen.ts'
 import { memoizeMatches } from './memoize-matches.ts'
-import type { Rehearsals } from './rehearsals.ts'
-import { rehearsalField } from './rehearsals.ts'
+import type { RequestCheckDeps } from './request-checks.ts'
+import { createRequestChecks } from './request-checks.ts'
 
-interface ServerDeps {
+interface ServerDeps extends RequestCheckDeps {
+  readonly trustedProxies: TrustedProxies
   readonly channels: readonly Channel<Hono>[]
   /** The routes of the gateway itself. */
   readonly routers: readonly Hono[]
-  readonly limits: Limits
-  /** The budget of memory for the bodies of all requests together. */
-  readonly bodies: SharedBodyBudget
   readonly metrics: Metrics
   readonly log: Log
-  readonly trustedProxies: TrustedProxies
-  readonly unknownProxies: Pick<UnknownProxies, 'checkRequest'>
   readonly store: Pick<IntakeStore, 'refuse'>
   readonly now: () => number
-  /** Recognizes the gateway's own test requests, whose refusals are not listed. */
-  readonly rehearsals: Pick<Rehearsals, 'consume'>
-  /** False if only the other gateways at this address accept messages. */
-  readonly acceptsMessages: boolean
   isReady(): Promise<boolean>
   /** Returns the required agents that did not start. */
   listMissingAgents(): readonly string[]
 }
 
+/** The application of a gateway, and its routes for a socket. */
+export interface HttpServer {
+  readonly app: Hono
+  readonly routes: ServedRoutes
+}
+
+type FindAddress = (env: unknown, forwardedFor: string | undefined) => string
+
+/** The number of middlewares that come before every route. Hot routes have the same duties without them. */
+const checkCount = 2
+
 /** The largest number of header fields, which no honest peer exceeds. */
 const maxHeaders = 100
 
 /** Mounts the routes of channels and of the gateway behind the checks, and turns errors into answers. */
-export function createServer(deps: ServerDeps): Hono {
-  const { channels, routers, limits, bodies, metrics, log, trustedProxies, unknownProxies, store, now } = deps
+export function createServer(deps: ServerDeps): HttpServer {
+  const { channels, routers, bodies, metrics, log, trustedProxies, store, now } = deps
   const { isReady, listMissingAgents } = deps
   const app = new Hono({ router: memoizeMatches(new SmartRouter({ routers: [new RegExpRouter(), new TrieRouter()] })) })
-  const findAddress = ({ env, req }: Context) => findClientAddress(env, req.header('x-forwarded-for'), trustedProxies)
+  const check = createRequestChecks(deps)
   const findOwner = createRouteOwnerFinder(channels)
-  const recordRefusal = createRefusalRecorder({ findOwner, store, now, findAddress })
+  const recordRefusal = createRefusalRecorder({ findOwner, store, now })
+  const findAddress: FindAddress = (env, forwardedFor) => findClientAddress(env, forwardedFor, trustedProxies)
   app.use(async function recordRefusals(context, next) {
     await next()
-    if (context.res.status >= 400) await recordRefusal(context)
+    if (context.res.status >= 400) await recordRefusal(describeAnswered(context, findAddress))
     if (!sendStreamedBody(context.env, context.res)) return
     // Hono would otherwise copy the header fields of the answer that has been sent.
     context.res = undefined
@@ -68,29 +71,20 @@ export function createServer(deps: ServerDeps): Hono {
   app.use(async function checkRequest(context, next) {
     if (countHeaders(context.env) > maxHeaders)
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
-    const clientAddress = findAddress(context)
-    unknownProxies.checkRequest(context.env, context.req.raw.headers)
-    const rehearsalEnd = deps.rehearsals.consume(context.req.header(rehearsalField) ?? '')
-    if (rehearsalEnd) markSelfTest(context.req.raw, rehearsalEnd)
-    context.env = { ...(context.env as object | undefined), clientAddress, sendsBodies: !isForwarded(context.env) }
-    if (countsAgainstLimit(context.req, channels) && !isOwnVisit(context.env)) {
-      if (!deps.acceptsMessages)
-        throw new Unavailable('Cannot take message: this gateway takes none, but others at its address do', {
-          retryAfter: 5,
-        })
-      limits.consumeAddress(clientAddress)
-    }
-    if (context.req.method === 'GET') return next()
-    const bodyReservation = bodies
-      .forChannel(findOwner(context)?.channel ?? gatewayOwnerName)
-      .reserve(networkOf(clientAddress))
-    countBodyIn(context.req.raw, bodyReservation)
+    const { req, env } = context
+    const owner = findOwner(matchedRoutes(context))?.channel ?? gatewayOwnerName
+    const from = findAddress(env, req.header('x-forwarded-for'))
+    const hold = check({ request: req.raw, env, from, path: req.path, owner })
+    context.env = { ...(env as object | undefined), clientAddress: from, sendsBodies: !isForwarded(env) }
+    if (!hold) return next()
+    countBodyIn(req.raw, hold)
     try {
       return await next()
     } finally {
-      bodyReservation.release()
+      hold.release()
     }
   })
+  const serveHot = createHotServer(app, { maxHeaders, checkCount, check, findAddress, findOwner, recordRefusal, log })
   app.get('/healthz', context => context.json({ status: 'ok' }))
   app.get('/readyz', async context => {
     const agents = listMissingAgents()
@@ -105,7 +99,21 @@ export function createServer(deps: ServerDeps): Hono {
   for (const router of routers) app.route('/', router)
   app.notFound(() => toProblem(new Rejection('no_recipient', 'Nothing is here')))
   app.onError(error => toProblem(error, log))
-  return app
+  return { app, routes: { fetch: app.fetch, serveHot } }
+}
+
+function describeAnswered(context: Context, findAddress: FindAddress): RefusedRequest {
+  const { req, res, env, error } = context
+  return {
+    request: req.raw,
+    method: req.method,
+    path: req.path,
+    routes: matchedRoutes(context),
+    from: findAddress(env, req.header('x-forwarded-for')),
+    status: res.status,
+    error,
+    readProblem: () => (isProblemType(res.headers.get('content-type')) ? res.clone().text() : undefined),
+  }
 }
 
 /**
@@ -116,15 +124,6 @@ function createSentResponse(): Response {
   const response = new Response(null, { headers: RESPONSE_ALREADY_SENT.headers })
   void response.body
   return response
-}
-
-/** Returns true if a request counts against the limit of its address: changes and operations count, and documents are cheap. */
-function countsAgainstLimit(
-  { method, path }: Pick<HonoRequest, 'method' | 'path'>,
-  channels: readonly Pick<Channel, 'descriptor'>[],
-): boolean {
-  if (mutatingMethods.has(method)) return !path.startsWith('/operator/')
-  return channels.some(({ descriptor }) => descriptor.operationPaths?.test(path))
 }
 
 /** Returns true if another route of the gateway made the request and reads its answer. Only the answer of that route is for the socket. */

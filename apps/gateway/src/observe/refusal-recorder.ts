@@ -3,8 +3,7 @@
 import { isoTime, parseIfJson, rejectionCodes } from '@postern/message'
 import type { IntakeStore, Refusal, RefusalCode } from '@postern/pipeline'
 import { classifyRefusal, hasRefusal } from '@postern/pipeline'
-import type { Context } from 'hono'
-import { matchedRoutes } from 'hono/route'
+import type { RouterRoute } from 'hono/types'
 import type { FindRouteOwner } from './route-owners.ts'
 import { gatewayOwnerName } from './route-owners.ts'
 
@@ -12,7 +11,22 @@ interface RefusalRecorderDeps {
   readonly findOwner: FindRouteOwner
   readonly store: Pick<IntakeStore, 'refuse'>
   readonly now: () => number
-  findAddress(context: Context): string
+}
+
+/** A request with its answer. */
+export interface RefusedRequest {
+  readonly request: object
+  readonly method: string
+  readonly path: string
+  /** The routes that the request has matched. */
+  readonly routes: readonly RouterRoute[]
+  /** The network address of the client. */
+  readonly from: string
+  readonly status: number
+  /** The error that a route or a check has thrown. */
+  readonly error?: unknown
+  /** Returns the body of the answer if it is a problem document. */
+  readProblem(): string | undefined | Promise<string>
 }
 
 /** The paths that monitoring polls every few seconds. Their failures are reported elsewhere. */
@@ -25,24 +39,22 @@ const chatPrefix = '/operator/chat/'
  * Records refused requests to channels, and requests to any route that failed because of the gateway itself. Skips refusals that a channel has
  * already recorded with more detail.
  */
-export function createRefusalRecorder({ findOwner, store, now, findAddress: addressOf }: RefusalRecorderDeps) {
-  return async function recordRefusal(context: Context): Promise<void> {
-    if (hasRefusal(context.req.raw)) return
-    const { status } = context.res
-    const { method } = context.req
-    const routes = matchedRoutes(context)
-    const owner = findOwner(context)
+export function createRefusalRecorder({ findOwner, store, now }: RefusalRecorderDeps) {
+  return async function recordRefusal(answered: RefusedRequest): Promise<void> {
+    const { request, method, routes, status, error, from } = answered
+    if (hasRefusal(request)) return
+    const owner = findOwner(routes)
     const via = owner?.channel
     if (!(isGatewayFault(status) || (via !== undefined && isChangingRequest(method, status)))) return
     const path = owner?.pattern ?? routes.find(route => route.method !== 'ALL')?.path ?? '*'
     if (monitoringPaths.has(path) || path.startsWith(chatPrefix)) return
-    const request = {
+    const target = {
       via: via ?? gatewayOwnerName,
       endpoint: `${method} ${path}`,
-      agent: findAgent(path, context.req.path),
+      agent: findAgent(path, answered.path),
     }
-    const refusal = context.error ? classifyRefusal(context.error) : await readProblem(context.res)
-    store.refuse({ at: isoTime(now()), from: addressOf(context), status, ...request, ...refusal })
+    const refusal = error ? classifyRefusal(error) : classifyProblem(status, await answered.readProblem())
+    store.refuse({ at: isoTime(now()), from, status, ...target, ...refusal })
   }
 }
 
@@ -78,10 +90,13 @@ const codesByStatus: Readonly<Record<number, RefusalCode>> = {
   503: 'unavailable',
 }
 
-async function readProblem(response: Response): Promise<Pick<Refusal, 'code' | 'reason'>> {
-  const { status } = response
-  const isProblem = response.headers.get('content-type')?.startsWith('application/problem+json') === true
-  const problemDetails = isProblem ? parseIfJson(await response.clone().text()) : undefined
+/** Returns true if an answer of this content type is a problem document. */
+export function isProblemType(contentType: string | null | undefined): boolean {
+  return contentType?.startsWith('application/problem+json') === true
+}
+
+function classifyProblem(status: number, problem: string | undefined): Pick<Refusal, 'code' | 'reason'> {
+  const problemDetails = problem === undefined ? undefined : parseIfJson(problem)
   const { code, detail, title } = (problemDetails ?? {}) as Readonly<Record<string, unknown>>
   const internalReason = status === 500 ? 'a fault of the gateway: its log has it' : undefined
   const fallback = codesByStatus[status] ?? (status >= 500 ? 'internal' : 'malformed')

@@ -1,7 +1,7 @@
 // Finds the owner of the route that answers a request: a channel, or the gateway itself.
 import type { Channel } from '@postern/pipeline'
-import type { Context, Hono } from 'hono'
-import { matchedRoutes } from 'hono/route'
+import type { Hono } from 'hono'
+import type { RouterRoute } from 'hono/types'
 
 /** The name of the gateway itself as the owner of a route: pages, discovery, files and the operator’s API. */
 export const gatewayOwnerName = 'gateway'
@@ -13,8 +13,8 @@ interface OwnedRoute {
   readonly pattern: string
 }
 
-/** Finds the channel whose route a request has matched; undefined if the route is the gateway’s own. */
-export type FindRouteOwner = (context: Context) => OwnedRoute | undefined
+/** Finds the channel to which one of the matched routes belongs; undefined if they are the gateway’s own. */
+export type FindRouteOwner = (matchedRoutes: readonly RouterRoute[]) => OwnedRoute | undefined
 
 export function createRouteOwnerFinder(
   channels: readonly Pick<Channel<Hono>, 'descriptor' | 'endpoint'>[],
@@ -24,8 +24,8 @@ export function createRouteOwnerFinder(
       endpoint.routes.routes.map(({ path }) => [path, descriptor.name] as const),
     ),
   )
-  return context => {
-    const pattern = matchedRoutes(context).findLast(route => owners.has(route.path))?.path
+  return matchedRoutes => {
+    const pattern = matchedRoutes.findLast(route => owners.has(route.path))?.path
     const channel = pattern === undefined ? undefined : owners.get(pattern)
     return pattern === undefined || channel === undefined ? undefined : { pattern, channel }
   }

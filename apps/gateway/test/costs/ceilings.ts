@@ -85,7 +85,7 @@ export const ceilings: readonly Ceiling[] = [
     company: 'alone',
     kind: 'promises',
     // The named steps of a proof and of a turn cost three to eight. An A2A caller that waits on a busy machine costs one or two more.
-    ceilings: { activitypub: 106, a2a: 128, email: 172, web: 122, delivery: 126 },
+    ceilings: { activitypub: 77, a2a: 109, email: 172, web: 122, delivery: 126 },
     aims: forMessages(40),
     floor: steady,
   },
@@ -93,7 +93,7 @@ export const ceilings: readonly Ceiling[] = [
     company: 'together',
     kind: 'promises',
     // On a busy machine fewer deliveries share a poll, which costs each of them a few promises more.
-    ceilings: { activitypub: 112, a2a: 132, email: 184, web: 130, delivery: 170 },
+    ceilings: { activitypub: 80, a2a: 112, email: 184, web: 130, delivery: 170 },
     aims: forMessages(40),
     floor: loose,
   },

@@ -1,12 +1,13 @@
 // Warns of proxies that pass requests on and that the configuration does not trust.
 
+import type { HeaderFields } from '@postern/http'
 import { isPublicAddress, peerAddress } from '@postern/http'
 import type { Log } from '@postern/message'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
 export interface UnknownProxies {
   /** Checks one request, and records its peer if the peer is an untrusted proxy. */
-  checkRequest(env: unknown, headers: Headers): void
+  checkRequest(env: unknown, headers: HeaderFields): void
   /** Returns the addresses of the untrusted proxies, the oldest first. */
   list(): readonly string[]
 }
@@ -21,7 +22,7 @@ const maxProxies = 16
 export function createUnknownProxies({ isTrusted }: TrustedProxies, log: Log): UnknownProxies {
   const warnedProxies = new Set<string>()
 
-  function checkRequest(env: unknown, headers: Headers): void {
+  function checkRequest(env: unknown, headers: HeaderFields): void {
     if (warnedProxies.size >= maxProxies || !(headers.has('x-forwarded-for') || headers.has('forwarded'))) return
     const proxy = peerAddress(env)
     if (proxy === '' || warnedProxies.has(proxy) || isTrusted(proxy) || isPublicAddress(proxy)) return
