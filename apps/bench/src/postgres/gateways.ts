@@ -73,10 +73,16 @@ export async function warmUpGateways(
 }
 
 /**
+ * The largest share of turns that may run twice. If two gateways begin more turns of an agent than it may have, the store undoes one transaction, and
+ * its turns run again.
+ */
+const maxRepeatedShare = 0.02
+
+/**
  * Measures the common rate.
  * @param connections concurrent calls to each gateway
  * @returns calls per second, from the first one sent to the last one answered.
- * @throws Error if a turn is missing or one too many
+ * @throws Error if a turn is missing, or if many turns ran twice
  */
 export async function measureRate(
   servers: readonly ServerProcess[],
@@ -94,7 +100,9 @@ export async function measureRate(
   await Promise.all(servers.map(saturate))
   const seconds = (performance.now() - startedAt) / 1_000
   const turns = (await countTurns()) - turnsBefore
-  if (turns !== calls.length) throw new Error(`${calls.length} calls were answered, and agents had ${turns} turns`)
+  if (turns < calls.length || turns > calls.length * (1 + maxRepeatedShare)) {
+    throw new Error(`${calls.length} calls were answered, and agents had ${turns} turns`)
+  }
   return calls.length / seconds
 }
 
