@@ -137,6 +137,22 @@ describe('runTurn()', () => {
     expect(reason).toMatchObject({ name: 'TurnAborted', kind })
   })
 
+  test('ends no run for an edit that came before its lease', async () => {
+    const [handleStart, answerGate] = [createGate(), createGate()]
+    const { memory, turnContext } = openTurnBench(async (_message, { signal }) => {
+      handleStart.open()
+      await answerGate.opened
+      signal.throwIfAborted()
+      return 'hi'
+    })
+    const turnEnd = runTurn(turn(1), turnContext, neverAbortedSignal)
+    await handleStart.opened
+    memory.store.notify('message:1', { kind: 'edited', token: 0 })
+    answerGate.open()
+    await turnEnd
+    expect(memory.commits[0]?.answer.response?.status).toBe('completed')
+  })
+
   test('logs a canceled turn in one line of information', async () => {
     const handleStart = createGate()
     const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }

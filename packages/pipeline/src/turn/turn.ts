@@ -88,13 +88,19 @@ async function commitAnew(
 }
 
 /** Listens for the end of a turn. A caller may cancel it as soon as it is leased, with one notice. `signal` aborts with a `TurnAborted`. */
-function listenForEnd({ message }: Turn, { store }: TurnContext) {
+function listenForEnd({ message, token }: Turn, { store }: TurnContext) {
   const controller = new AbortController()
   const unlisten = store.listen(`message:${message}`, notice => {
     const kind = readAbortKind(notice)
-    if (kind) controller.abort(new TurnAborted(kind))
+    if (kind && !endsEarlierLease(notice, token)) controller.abort(new TurnAborted(kind))
   })
   return { signal: controller.signal, unlisten }
+}
+
+/** Returns true for the notice of an edit that ended an earlier lease of the turn. It may arrive when the turn has begun again with the new text. */
+function endsEarlierLease(notice: unknown, token: number): boolean {
+  const endedToken = (notice as { readonly token?: unknown } | undefined)?.token
+  return typeof endedToken === 'number' && endedToken < token
 }
 
 const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])

@@ -16,7 +16,8 @@ export interface NoticeStore {
   /**
    * Sends a notice. The common topics are `work` with a list of `WorkKind`, `changes` with a `ChangeNotice`, and `message:<n>` with one of these:
    * `{ kind: 'part', chunk }`; a notice about the agent's work (`'note'`, `'stage'`); `{ kind: 'settled' }`; the reason why its turn was aborted:
-   * `{ kind: 'canceled' }`, `'deleted'`, `'interrupted'`, `'edited'`; or `{ kind: 'left' }` when the worker has left the aborted turn.
+   * `{ kind: 'canceled' }`, `'deleted'`, `'interrupted'`, or `{ kind: 'edited', token }` with the token of the lease that ended, because the turn begins
+   * again; or `{ kind: 'left' }` when the worker has left the aborted turn.
    */
   notify(topic: string, payload: unknown): void
   /** Listens to a topic. Returns the function that stops listening. */

@@ -7,8 +7,8 @@ import { formatNotice } from './notify.ts'
 
 interface NotifyQueue {
   /**
-   * Adds the notices of a transaction that has committed. Equal notices are merged, and notices of a failed transmission are sent again: they only ask
-   * other gateways to read the database.
+   * Adds the notices of a transaction that has committed. Equal notices are merged, and notices of a failed transmission are sent again: they stay true,
+   * because an edit names the lease that it ended, and the others ask for a look at the database or report the end of a turn.
    */
   announce(notices: TransactionNotices): void
   /** Adds a notice about running work. It is sent at most once, so that no reader gets the same piece of an answer twice. */

@@ -135,9 +135,25 @@ test('a turn learns of an edit in the same transaction, and a poll finds it agai
   }
   const edit = sketchIntake('m2', { authorship, message: { kind: 'edit', thread_source: 'thread of m1' } })
   await Promise.all([listening, store.admit(edit, 'c')])
-  expect(heard).toEqual([{ kind: 'edited' }])
+  expect(heard).toEqual([{ kind: 'edited', token: 1 }])
   const [again] = await store.leaseTurns(pollOf('worker'))
   expect([again?.token, again?.attempt, again?.revision]).toEqual([3, 1, 1])
+  await store.close()
+})
+
+test('the notice of an edit names the ended lease, because it may follow the next lease of the turn', async () => {
+  const { store, consumer } = await openWorker()
+  const authorship = { author: 'ada', object: 'o1' }
+  await store.admit(sketchIntake('m1', { authorship }), 'c')
+  store.setTurnConsumer?.({ ...consumer, continuesAdmission: () => true })
+  const edit = sketchIntake('m2', { authorship, message: { kind: 'edit', thread_source: 'thread of m1' } })
+  const admitting = [edit, sketchIntake('m3')].map(intake => store.admit(intake, 'c'))
+  const heard: unknown[] = []
+  const [again] = await store.leaseTurns(pollOf('worker'))
+  store.listen(`message:${again?.message}`, notice => heard.push(notice))
+  await Promise.all(admitting)
+  await new Promise(setImmediate)
+  expect([again?.token, heard]).toEqual([3, [{ kind: 'edited', token: 1 }]])
   await store.close()
 })
 

@@ -91,7 +91,7 @@ function describeEdits(openStore: OpenStore): void {
       const notices: unknown[] = []
       store.listen(`message:${message}`, notice => notices.push(notice))
       await store.admit(sketchEdit('e1', 'better'), 'c')
-      expect(notices).toEqual([{ kind: 'edited' }])
+      expect(notices).toEqual([{ kind: 'edited', token: staleTurn.token }])
       expect((await store.count()).messages).toMatchObject({ received: 1, working: 0, ignored: 1 })
       const turn = await leaseOnlyTurn(store)
       expect(turn).toMatchObject({ message, attempt: 1, crashes: 0, revision: 1 })
