@@ -1,6 +1,13 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Rejection, Unavailable } from '@postern/message'
 import { expect, test } from 'vitest'
 import { countBodyIn, readBody } from './body.ts'
+import { SocketRequest } from './socket-request.ts'
 
 function post(body: BodyInit | null, headers: Readonly<Record<string, string>> = {}): Request {
   return new Request('https://agents.example/inbox', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
@@ -137,4 +144,23 @@ test('readBody() counts the overhead of bytes that arrive one by one', async () 
   countBodyIn(request, hold)
   await readBody(request, 1_000_000)
   expect(hold.held()).toBeGreaterThan(100_000)
+})
+
+test('readBody() reads every piece of a body whose client has left by then', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const requests = once(server, 'request')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  client.write('POST / HTTP/1.1\r\nHost: agents.example\r\nContent-Length: 9\r\n\r\n')
+  const [incoming] = (await requests) as [IncomingMessage]
+  for (const piece of ['abc', 'def', 'ghi']) {
+    const length = incoming.readableLength + piece.length
+    client.write(piece)
+    while (incoming.readableLength < length) await delay(5)
+  }
+  const left = new Promise(resolve => incoming.on('close', resolve))
+  client.destroy()
+  await left
+  expect(new TextDecoder().decode(await readBody(new SocketRequest(incoming), 10))).toBe('abcdefghi')
+  server.close()
 })

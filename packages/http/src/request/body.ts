@@ -98,12 +98,15 @@ function readFromSocket({ incoming }: SocketRequest, { maxBytes, hold }: SocketR
     /** A client that has sent its whole body may leave before anything is read. */
     function finish(): void {
       if (hasEnded) return
-      if (incoming.complete) {
-        const rest: Buffer | null = incoming.read()
-        if (rest) addChunk(rest)
-        hasEnded = true
-        resolve(joinBytes(chunks, size))
-      } else fail(incoming.errored)
+      if (!incoming.complete) {
+        fail(incoming.errored)
+        return
+      }
+      incoming.off('data', addChunk)
+      // Each call returns one of the chunks that have arrived.
+      for (let rest: Buffer | null = incoming.read(); rest; rest = incoming.read()) addChunk(rest)
+      hasEnded = true
+      resolve(joinBytes(chunks, size))
     }
     incoming.on('data', addChunk).on('end', finish).on('error', finish).on('close', finish)
     if (incoming.destroyed) finish()
