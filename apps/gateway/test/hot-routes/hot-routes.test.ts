@@ -88,6 +88,15 @@ const cases: readonly Case[] = [
     statuses: [200],
   },
   {
+    name: 'a REST call for a host that no URL can have',
+    compose: call({
+      target: '/a2a/rest/message:shout',
+      fields: ['host: 999.999.999.999', 'content-type: application/json', 'a2a-version: 1.0'],
+    }),
+    statuses: [404],
+    refusalCount: 1,
+  },
+  {
     name: 'a REST call to no path',
     compose: call({ target: '/a2a/rest/message:shout' }),
     statuses: [404],

@@ -25,7 +25,8 @@ const endpointPattern = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 /** Creates the HTTP+JSON binding (A2A §11) of one agent, at every path below its endpoint. */
 export function createRestAnswer(deps: BindingDeps): HotHandler {
   return async ({ request, agent, from, queries }) => {
-    const url = new URL(request.url)
+    // The host may be none that a URL can have, and nothing here depends on it.
+    const url = new URL(request.url.replace(/^[^/]*\/\/[^/]*/, 'http://localhost'))
     const restCall: RestCall = {
       request,
       agent,
