@@ -6,7 +6,10 @@ import type { Posts, StoredPost } from './posts.ts'
 import type { RenderedPosts } from './render.ts'
 
 interface DeliverDeps {
-  readonly opened: Pick<OpenedPlatform, 'adapter' | 'connect' | 'classify' | 'nameObject' | 'listOwnPosts'>
+  readonly opened: Pick<
+    OpenedPlatform,
+    'adapter' | 'connect' | 'classify' | 'isMissing' | 'nameObject' | 'listOwnPosts'
+  >
   readonly posts: Posts
 }
 
@@ -27,7 +30,9 @@ export async function deliverPosts(
   try {
     await opened.connect()
     const earlierPosts = await posts.list(rendered.response)
-    if (rendered.revision !== undefined && earlierPosts.size === 0) {
+    // An earlier attempt may have deleted everything.
+    const mayBeDone = rendered.revision === 'delete' && attempt.attempt > 1
+    if (rendered.revision !== undefined && earlierPosts.size === 0 && !mayBeDone) {
       throw new Undeliverable('Cannot change the answer: the gateway does not know where it was posted')
     }
     await writeTexts({ rendered, earlierPosts, attempt }, deps)
@@ -90,7 +95,10 @@ async function findLostPost(
 
 /** Returns the letters and digits of a text without addresses, which are the same in Markdown and in the platform's own form. */
 function readLetters(text: string): string {
-  const withoutAddresses = text.replaceAll('&lt;', '<').replace(/\(https?:[^)]*\)|<https?:[^|>]*\|?/g, '')
+  const withoutAddresses = text
+    .replaceAll(/\]\((?:https?|mailto):[^)]*\)|<(?:https?|mailto):[^|>]*\|?/g, '')
+    .replaceAll(/https?:\/\/[^\s<>|)\]]+/g, '')
+    .replaceAll(/&(?:lt|gt|amp);/g, '')
   return (withoutAddresses.match(/[\p{L}\p{N}]/gu) ?? []).join('')
 }
 
@@ -103,7 +111,10 @@ async function deleteSurplus(
   if (revision === undefined) return
   for (const [index, { thread, id }] of earlierPosts) {
     if (index < texts.length) continue
-    await opened.adapter.deleteMessage(thread, id)
+    await opened.adapter.deleteMessage(thread, id).catch((error: unknown) => {
+      // Somebody else, or an earlier attempt, has deleted it. The other posts must go, too.
+      if (!opened.isMissing(error)) throw error
+    })
     await posts.remove(response, index)
   }
 }

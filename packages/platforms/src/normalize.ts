@@ -66,10 +66,11 @@ function draftIntakes(resolved: ResolvedEvent): readonly IntakeDraft[] {
 }
 
 function draftReaction(
-  { object, person, emoji, isAdded }: Extract<PlatformEvent, { kind: 'reaction' }>,
+  { object, version, person, emoji, isAdded }: Extract<PlatformEvent, { kind: 'reaction' }>,
   { response, agent, conversation, scope }: NonNullable<ResolvedEvent['reactedTo']>,
 ): IntakeDraft {
-  const id = `${object}:${isAdded ? 'reaction' : 'unreaction'}:${emoji}:${person.id}`
+  const suffix = version === undefined ? '' : `:${version}`
+  const id = `${object}:${isAdded ? 'reaction' : 'unreaction'}:${emoji}:${person.id}${suffix}`
   const sentence = isAdded ? `Reacted to the answer with :${emoji}:` : `Took back the reaction :${emoji}:`
   const parts = describeEvent(sentence)
   const members = { agent, id, kind: 'reaction', parts, conversation, scope, in_reply_to: response } as const

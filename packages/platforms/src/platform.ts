@@ -65,6 +65,8 @@ interface PlatformDeletion extends PlatformFact {
 
 interface PlatformReaction extends PlatformFact {
   readonly kind: 'reaction'
+  /** The platform's id of this event, because a person may react, take it back and react again. */
+  readonly version?: string | undefined
   readonly emoji: string
   readonly isAdded: boolean
 }
@@ -101,6 +103,8 @@ export interface OpenedPlatform {
   connect(): Promise<void>
   /** Hands a request to the adapter, and returns its answer with the events. */
   hear(request: Request): Promise<HeardRequest>
+  /** Lists the events of a verified document that the adapter passes over. */
+  listUnheard(document: PlatformDocument): readonly HeardEvent[]
   /** Reads the document of a verified request. */
   readDocument(request: PlatformRequest): PlatformDocument
   /** Returns the event in a form that all platforms share; undefined if it concerns nobody here. @throws Unavailable */
@@ -111,6 +115,8 @@ export interface OpenedPlatform {
   nameObject(thread: string, messageId: string): string
   /** Returns an error of the platform's API as `Unavailable` or `Undeliverable`, and every other error as it is. */
   classify(error: unknown): unknown
+  /** Returns true for the error that a post is no longer there. */
+  isMissing(error: unknown): boolean
   /** Returns the text in the form in which the platform shows it and notifies nobody whom the agent did not name. */
   prepareText(markdown: string): string
 }

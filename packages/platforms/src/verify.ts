@@ -18,7 +18,7 @@ export interface ProvenRequest {
 
 interface VerifyDeps {
   readonly platform: Pick<Platform<PlatformConfig>, 'name' | 'headers' | 'signatureHeader'>
-  readonly opened: Pick<OpenedPlatform, 'connect' | 'hear' | 'readDocument'>
+  readonly opened: Pick<OpenedPlatform, 'connect' | 'hear' | 'listUnheard' | 'readDocument'>
   now(): number
 }
 
@@ -49,7 +49,8 @@ export async function verifyRequest(
   }
   if (!response.ok) throw new Rejection('malformed', `Cannot take request: ${await response.text()}`)
   request.keepAnswer(response)
-  const proven = { document: opened.readDocument(request), events, verifiedAt: now() }
+  const document = opened.readDocument(request)
+  const proven = { document, events: [...events, ...opened.listUnheard(document)], verifiedAt: now() }
   return proven as unknown as ProvenRequest
 }
 

@@ -93,6 +93,35 @@ test('a repeated attempt finds the post whose acknowledgement was lost, and post
   await opened.close()
 })
 
+test.each([
+  ['an address', 'See https://a.test/x?y=1 now', 'See <https://a.test/x?y=1> now'],
+  ['an address of a mailbox', '[Ann](mailto:ann@a.test)', '<mailto:ann@a.test|Ann>'],
+  ['signs that Slack escapes', '> 1 < 2 & 3 > 2', '&gt; 1 &lt; 2 &amp; 3 &gt; 2'],
+  ['a broken command', 'hello <!channel>', 'hello &lt;!channel&gt;'],
+])('a repeated attempt also finds a lost post with %s', async (_, markdown, text) => {
+  const opened = await openForgetful()
+  const { api } = opened
+  opened.failNextNote()
+  await expect(transmit(opened, sketchDelivery(markdown))).rejects.toThrow('has ended')
+  const messages = [{ ts: '1800000000.000001', user: slackBot, text }]
+  api.answerNext('conversations.replies', { ok: true, messages })
+  await transmit(opened, sketchDelivery(markdown, { attempt: 2 }))
+  expect(api.posts()).toHaveLength(1)
+  await opened.close()
+})
+
+test('a deletion removes all posts, even if one is already gone, and a repetition succeeds', async () => {
+  const opened = await openForgetful()
+  const { api } = opened
+  await transmit(opened, sketchDelivery('word '.repeat(5_000)))
+  const deletion = sketchDelivery('', { target: { ...(target as object), revision: 'delete' } })
+  api.answerNext('chat.delete', { ok: false, error: 'message_not_found' })
+  await transmit(opened, deletion)
+  expect(api.calls.filter(({ method }) => method === 'chat.delete')).toHaveLength(3)
+  await expect(transmit(opened, { ...deletion, attempt: 2 })).resolves.toMatchObject({ note: 'deleted' })
+  await opened.close()
+})
+
 test('a repeated attempt posts again if the earlier post is not there, or belongs to another answer', async () => {
   const opened = await openForgetful()
   const { api } = opened

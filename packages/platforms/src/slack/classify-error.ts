@@ -34,6 +34,11 @@ const fixes: Readonly<Record<string, string>> = {
   token_revoked: 'Install the app in the workspace again, and set platforms.slack.bot_token.',
 }
 
+/** Returns true if Slack no longer has the post. */
+export function isMissingPost(error: unknown): boolean {
+  return (error as SlackError | undefined)?.data?.error === 'message_not_found'
+}
+
 /** Returns an error of Slack's client as one of the gateway's. Every other error stays as it is. */
 export function classifySlackError(error: unknown): unknown {
   const { code = '', name = '', retryAfter, statusCode, data } = (error ?? {}) as SlackError

@@ -23,6 +23,7 @@ export interface SlackEvent {
   readonly message?: SlackEvent
   readonly previous_message?: SlackEvent
   readonly item?: { readonly channel?: string; readonly ts?: string }
+  readonly event_ts?: string
 }
 
 interface SlackFile {
@@ -31,10 +32,11 @@ interface SlackFile {
   readonly permalink?: string
 }
 
-/** The content of a request, as far as the gateway reads it. A slash command has the members of a form. */
+/**
+ * The content of a request, as far as the gateway reads it. A slash command has the members of a form. `team_id` is left out: in a channel that
+ * two workspaces share it is the workspace of the channel, which may be the other one.
+ */
 export interface SlackContent {
-  readonly team_id?: string
-  readonly enterprise_id?: string
   readonly event?: SlackEvent
   readonly event_time?: number
   readonly user_id?: string

@@ -25,6 +25,7 @@ test.each([
   ['a stranger', { is_stranger: true }, { writerTeam: 'T2' }, 'external', 'slack:T2/U1'],
   ['a guest of another workspace', { team_id: 'T2', is_restricted: true }, {}, 'external', 'slack:T2/U1'],
   ['a program', { team_id: 'T1', is_bot: true }, {}, 'bot', 'slack:T1/U1'],
+  ['a program in the name of a member', { team_id: 'T1' }, { isProgram: true }, 'bot', 'slack:T1/U1'],
   [
     'a member of the same organization',
     { team_id: 'T2', enterprise_user: { enterprise_id: 'E1' } },

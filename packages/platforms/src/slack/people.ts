@@ -23,16 +23,21 @@ export interface SlackUser {
   }
 }
 
-/** The writer that an event names. */
-export interface SlackWriter {
+/** The workspace in which the bot is installed. */
+export interface SlackHome {
+  readonly team: string
+  /** The organization of that workspace. */
+  readonly enterprise?: string | undefined
+}
+
+/** The writer that an event names, in the workspace of the bot. */
+export interface SlackWriter extends SlackHome {
   /** The id of the user, or of the bot if no user belongs to it. */
   readonly id: string
   /** True if only a bot is named, which `users.info` does not know. */
   readonly isUnlistedBot: boolean
-  /** The workspace that received the event. */
-  readonly team: string
-  /** The organization of that workspace. */
-  readonly enterprise?: string | undefined
+  /** True if a program wrote it, perhaps in the name of a person who has given it a token. */
+  readonly isProgram?: boolean
   /** The workspace of the writer according to the event. */
   readonly writerTeam?: string | undefined
 }
@@ -98,9 +103,9 @@ function describePerson(writer: SlackWriter, user: SlackUser, readAt: number): P
   }
 }
 
-/** A program is a bot wherever it comes from. Workspaces of one organization are not external to each other. */
+/** A program is a bot wherever it comes from, and in whose name it writes. Workspaces of one organization are not external to each other. */
 function judge(writer: SlackWriter, user: SlackUser, team: string): PlatformPerson['assurance'] {
-  if (user.is_bot) return 'bot'
+  if (user.is_bot || writer.isProgram) return 'bot'
   const isSameOrganization =
     writer.enterprise !== undefined && user.enterprise_user?.enterprise_id === writer.enterprise
   if (user.is_stranger || (team !== writer.team && !isSameOrganization)) return 'external'

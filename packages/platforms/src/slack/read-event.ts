@@ -4,10 +4,11 @@ import type { Adapter, Message } from 'chat'
 import type { HeardEvent } from '../adapters/host.ts'
 import type { PlatformEvent, PlatformLocation, PlatformPerson } from '../platform.ts'
 import type { SlackContent, SlackEvent } from './document.ts'
-import type { SlackWriter } from './people.ts'
+import type { SlackHome, SlackWriter } from './people.ts'
 
 interface ReadEventDeps {
   readonly adapter: Adapter
+  readonly home: SlackHome
   findPerson(writer: SlackWriter): Promise<PlatformPerson>
   /** Returns true if an agent has answered in the thread. */
   hasAnswered(thread: string): Promise<boolean>
@@ -55,7 +56,7 @@ async function readMessage(
 ): Promise<PlatformEvent | undefined> {
   const { event = {} } = content
   const { channel, ts } = event
-  const writer = readWriter(event, content)
+  const writer = readWriter(event, deps.home)
   if (channel === undefined || ts === undefined || !writer || !writtenSubtypes.has(event.subtype)) return undefined
   if (writer.id === deps.adapter.botUserId) return undefined
   const isDirect = isDirectChannel(event)
@@ -88,19 +89,22 @@ async function readEdit(
   content: SlackContent,
   deps: ReadEventDeps,
 ): Promise<PlatformEvent | undefined> {
-  const { event: { channel, channel_type, message: edited } = {} } = content
-  const writer = edited && readWriter(edited, content)
+  const { event: { channel, channel_type, message: edited, previous_message: previous } = {} } = content
+  const writer = edited && readWriter(edited, deps.home)
+  const version = edited?.edited?.ts
   if (channel === undefined || edited?.ts === undefined || !writer) return undefined
+  // Slack also reports previews of links and replies as changes. Only an edit of the writer has a new time.
+  if (version === undefined || version === previous?.edited?.ts) return undefined
   if (writer.id === deps.adapter.botUserId) return undefined
   const [message, person] = await Promise.all([load(), deps.findPerson(writer)])
   if (message.author.isMe) return undefined
   return {
     kind: 'edit',
     object: formatObject(channel, edited.ts),
-    version: edited.edited?.ts ?? '',
+    version,
     person,
     location: describeLocation({ event: { ...edited, channel, channel_type }, thread, person, team: writer.team }),
-    sentAt: toMs(edited.edited?.ts),
+    sentAt: toMs(version),
     parts: readParts(message, edited, deps.adapter),
   }
 }
@@ -108,10 +112,10 @@ async function readEdit(
 async function readDeletion(
   { thread, messageId, previousMessage }: Extract<HeardEvent, { kind: 'delete' }>,
   content: SlackContent,
-  { findPerson }: ReadEventDeps,
+  { findPerson, home }: ReadEventDeps,
 ): Promise<PlatformEvent | undefined> {
   const { event: { channel, channel_type, previous_message: previous } = {} } = content
-  const writer = previous && readWriter(previous, content)
+  const writer = previous && readWriter(previous, home)
   if (channel === undefined || !writer || previousMessage?.author.isMe) return undefined
   const person = await findPerson(writer)
   const location = describeLocation({
@@ -126,25 +130,26 @@ async function readDeletion(
 async function readReaction(
   { thread, messageId, emoji, isAdded, user }: Extract<HeardEvent, { kind: 'reaction' }>,
   content: SlackContent,
-  { findPerson }: ReadEventDeps,
+  { findPerson, home }: ReadEventDeps,
 ): Promise<PlatformEvent | undefined> {
   const { event = {} } = content
   const channel = event.item?.channel
-  const writer = readWriter(event, content)
+  const writer = readWriter(event, home)
   if (channel === undefined || !writer || user.isMe) return undefined
   const person = await findPerson(writer)
   const location = describeLocation({ event: { channel }, thread, person, team: writer.team })
-  return { kind: 'reaction', object: formatObject(channel, messageId), person, location, emoji, isAdded }
+  const object = formatObject(channel, messageId)
+  return { kind: 'reaction', object, version: event.event_ts, person, location, emoji, isAdded }
 }
 
 /** Reads a slash command. Only its writer sees that it was given, so it continues their direct conversation. */
 async function readCommand(
   { text }: Extract<HeardEvent, { kind: 'command' }>,
-  { team_id: team, enterprise_id: enterprise, user_id: id, trigger_id }: SlackContent,
-  { findPerson }: ReadEventDeps,
+  { user_id: id, trigger_id }: SlackContent,
+  { findPerson, home }: ReadEventDeps,
 ): Promise<PlatformEvent | undefined> {
-  if (team === undefined || id === undefined || trigger_id === undefined) return undefined
-  const person = await findPerson({ id, team, enterprise, isUnlistedBot: false })
+  if (id === undefined || trigger_id === undefined) return undefined
+  const person = await findPerson({ ...home, id, isUnlistedBot: false })
   return {
     kind: 'message',
     object: `slack:command:${trigger_id}`,
@@ -156,23 +161,19 @@ async function readCommand(
 }
 
 /** Returns the writer of an event; undefined if nobody wrote it. */
-function readWriter(event: SlackEvent, { team_id, enterprise_id }: SlackContent): SlackWriter | undefined {
-  const id = event.user ?? event.bot_id
-  if (id === undefined || team_id === undefined) return undefined
-  return {
-    id,
-    isUnlistedBot: event.user === undefined,
-    team: team_id,
-    enterprise: enterprise_id,
-    writerTeam: event.user_team ?? event.team,
-  }
+function readWriter(event: SlackEvent, home: SlackHome): SlackWriter | undefined {
+  const { user, bot_id: bot } = event
+  const id = user ?? bot
+  if (id === undefined) return undefined
+  const writerTeam = event.user_team ?? event.team
+  return { ...home, id, isUnlistedBot: user === undefined, isProgram: bot !== undefined, writerTeam }
 }
 
 interface LocationSource {
   readonly event: SlackEvent
   readonly thread: string
   readonly person: PlatformPerson
-  /** The workspace that received the event. */
+  /** The workspace of the bot. */
   readonly team: string
 }
 
@@ -214,8 +215,12 @@ function toTextPart(content: string): Part {
 
 /** Removes the bot's own name from the beginning of a text, because it only addresses the message. */
 function withoutOwnName(text: string, { botUserId, userName }: Adapter): string {
-  const name = [botUserId, userName].find(ownName => ownName !== undefined && text.startsWith(`@${ownName}`))
-  return name === undefined ? text : text.slice(name.length + 1).replace(/^[\s,:]+/, '')
+  for (const name of [botUserId, userName]) {
+    const rest = name !== undefined && text.startsWith(`@${name}`) ? text.slice(name.length + 1) : undefined
+    // Another name may begin with the bot's own.
+    if (rest !== undefined && !/^[\p{L}\p{N}_-]/u.test(rest)) return rest.replace(/^[\s,:]+/, '')
+  }
+  return text
 }
 
 /** Formats the id of a message. A message and its mention come as two events; channel and `ts` make them one. */

@@ -6,18 +6,19 @@ import { createPlatformState } from '../adapters/state.ts'
 import type { SlackConfig } from '../config.ts'
 import type { OpenedPlatform, OpenPlatformDeps, Platform } from '../platform.ts'
 import { createAxiosTransport } from './axios-transport.ts'
-import { classifySlackError } from './classify-error.ts'
+import { classifySlackError, isMissingPost } from './classify-error.ts'
 import type { SlackContent } from './document.ts'
 import { readSlackDocument } from './document.ts'
 import { listSlackPosts } from './own-posts.ts'
-import type { SlackUser } from './people.ts'
+import type { SlackHome, SlackUser } from './people.ts'
 import { createPeople } from './people.ts'
 import { readSlackEvent } from './read-event.ts'
+import { listTombstones } from './tombstones.ts'
 
 /** The adapter with Slack's own client, as far as the gateway uses it. */
 interface SlackAdapter extends Adapter {
   readonly webClient: Parameters<typeof listSlackPosts>[0] & {
-    readonly auth: { test(): Promise<unknown> }
+    readonly auth: { test(): Promise<{ readonly team_id?: string; readonly enterprise_id?: string }> }
     readonly users: {
       info(query: { readonly user: string; readonly include_locale: true }): Promise<{ readonly user?: SlackUser }>
     }
@@ -60,31 +61,38 @@ function openSlack({ config, library, fetch, log, now, hasAnswered }: OpenPlatfo
     },
   })
   const findPerson = createPeople({ system: { now }, readUser: id => readUser(adapter, id) })
+  const connection = createConnection({ adapter, now, initialize: () => adapter.initialize(host.instance) })
   return {
     adapter,
-    connect: createConnection({ adapter, now, initialize: () => adapter.initialize(host.instance) }),
+    connect: connection.open,
     hear: request => host.hear(adapter, request),
+    listUnheard: ({ content }) => listTombstones(content as SlackContent, adapter),
     readDocument: readSlackDocument,
-    readEvent: (heard, { content }) =>
-      readSlackEvent(heard, content as SlackContent, { adapter, findPerson, hasAnswered }),
+    readEvent: async (heard, { content }) => {
+      const home = await connection.findHome()
+      return readSlackEvent(heard, content as SlackContent, { adapter, home, findPerson, hasAnswered })
+    },
     listOwnPosts: (thread, since) => listSlackPosts(adapter.webClient, { bot: adapter.botUserId, thread, since }),
     nameObject: (thread, messageId) => `slack:${thread.split(':')[1]}:${messageId}`,
     classify: classifySlackError,
+    isMissing: isMissingPost,
     prepareText,
   }
 }
 
 /**
  * Returns true for the adapter's mark that it has delivered an event. It sets the mark before the gateway has stored anything, and after a crash the mark
- * would swallow Slack's repetition. The store itself recognizes repeated events.
+ * would swallow Slack's repetition. The store itself recognizes repeated events. Previews of links are large, and nobody reads them.
  */
 function isForgotten(key: string): boolean {
-  return key.startsWith('slack:event-delivered:')
+  return key.startsWith('slack:event-delivered:') || key.startsWith(previewPrefix)
 }
+
+const previewPrefix = 'slack:unfurls:'
 
 /** Returns an empty preview of links, for which the adapter would otherwise wait two seconds before Slack is answered. */
 function readConstant(key: string): unknown {
-  return key.startsWith('slack:unfurls:') ? {} : undefined
+  return key.startsWith(previewPrefix) ? {} : undefined
 }
 
 interface ConnectionDeps {
@@ -96,21 +104,28 @@ interface ConnectionDeps {
 /** The time for which a failed attempt to connect counts, ms, so that forged requests cause few calls to Slack. */
 const failureMs = 5_000
 
-/** Creates the function that learns the bot's identity, without which the bot would answer itself. */
-function createConnection({ adapter, now, initialize }: ConnectionDeps): () => Promise<void> {
-  let connection: Promise<void> | undefined
+interface Connection {
+  open(): Promise<void>
+  findHome(): Promise<SlackHome>
+}
+
+/** Learns the bot's identity, without which the bot would answer itself, and its workspace, in which people are members. */
+function createConnection({ adapter, now, initialize }: ConnectionDeps): Connection {
+  let connection: Promise<SlackHome> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
-  async function connect(): Promise<void> {
+  async function connect(): Promise<SlackHome> {
     try {
-      await adapter.webClient.auth.test()
+      const { team_id: team, enterprise_id: enterprise } = await adapter.webClient.auth.test()
       await initialize()
-      if (adapter.botUserId === undefined) throw new Unavailable('Slack does not tell the identity of the bot')
+      if (adapter.botUserId === undefined || team === undefined)
+        throw new Unavailable('Slack does not tell the identity of the bot')
+      return { team, enterprise }
     } catch (error) {
       failedAt = now()
       throw classifySlackError(error)
     }
   }
-  return () => {
+  function findHome(): Promise<SlackHome> {
     const hasFailed = failedAt > Number.NEGATIVE_INFINITY
     if (!connection || (hasFailed && now() >= failedAt + failureMs)) {
       failedAt = Number.NEGATIVE_INFINITY
@@ -118,6 +133,7 @@ function createConnection({ adapter, now, initialize }: ConnectionDeps): () => P
     }
     return connection
   }
+  return { findHome, open: async () => void (await findHome()) }
 }
 
 /** Reads a user. @throws Unavailable, because a person about whom Slack tells nothing must not pass as a member */
