@@ -87,3 +87,18 @@ test.each([
   expect(listKinds()).toEqual(isEdit ? ['message', 'edit'] : ['message'])
   await close()
 })
+
+test.each([
+  ['nested quotes', '&gt;'.repeat(2_500)],
+  ['nested lists', '+ '.repeat(4_000)],
+  ['nested numbered lists', '1. '.repeat(2_500)],
+  ['emphasis', '*_'.repeat(3_900)],
+  ['a very long text', '[a]('.repeat(9_900)],
+])('hostile markup stops nothing: %s', async (_, markup) => {
+  const { send, intakes, close } = await openEvents()
+  const startedAt = performance.now()
+  await send({ ...mention, text: `<@${slackBot}> ok\n${markup}` })
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
+  expect(JSON.stringify(intakes[0]?.message.parts)).toContain('ok')
+  await close()
+})

@@ -6,6 +6,7 @@ import { createPlatformState } from '../adapters/state.ts'
 import type { SlackConfig } from '../config.ts'
 import type { OpenedPlatform, OpenPlatformDeps, Platform } from '../platform.ts'
 import { createAxiosTransport } from './axios-transport.ts'
+import { boundMarkup } from './bound-markup.ts'
 import { classifySlackError, isMissingPost } from './classify-error.ts'
 import type { SlackContent } from './document.ts'
 import { readSlackDocument } from './document.ts'
@@ -60,6 +61,7 @@ function openSlack({ config, library, fetch, log, now, hasAnswered }: OpenPlatfo
       rejectRateLimitedCalls: true,
     },
   })
+  boundMarkup(adapter)
   const findPerson = createPeople({ system: { now }, readUser: id => readUser(adapter, id) })
   const connection = createConnection({ adapter, now, initialize: () => adapter.initialize(host.instance) })
   return {
