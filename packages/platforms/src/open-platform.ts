@@ -1,5 +1,5 @@
 // Opens the channel of one platform: adapter, intake, answers.
-import type { GuardedFetch, OutgoingAction, System } from '@postern/message'
+import type { GuardedFetch, Json, OutgoingAction, System } from '@postern/message'
 import { ConfigError, parseJsonText } from '@postern/message'
 import type { Addressing, Channel, ChannelContext, ChannelDescriptor, Inbound } from '@postern/pipeline'
 import { createSender } from '@postern/pipeline'
@@ -60,7 +60,7 @@ export async function openPlatform<Config extends PlatformConfig>(
     descriptor,
     address: addressPosts,
     render: delivery => renderPosts(delivery, renderDeps),
-    describe: rendered => parseJsonText(JSON.stringify(rendered)) as ReturnType<typeof JSON.parse>,
+    describe: rendered => parseJsonText(JSON.stringify(rendered)) as Json,
     deliver: (rendered, delivery) => deliverPosts(rendered, delivery, { opened, posts }),
   })
   const inbound = createInbound({ platform, descriptor, config, opened, posts }, context)

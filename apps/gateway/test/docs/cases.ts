@@ -77,6 +77,7 @@ export const foreignBlocks: readonly BlockName[] = [
   ['docs/guides/chat.md', '<postern-chat'],
   ['docs/guides/frameworks.md', '@langchain/langgraph'],
   ['docs/guides/frameworks.md', '@mastra/core'],
+  ['docs/guides/slack.md', 'display_information'],
   ['docs/conformance/a2a.md', 'pip install'],
 ]
 
