@@ -102,3 +102,26 @@ test.each([
   expect(JSON.stringify(intakes[0]?.message.parts)).toContain('ok')
   await close()
 })
+
+test('a person who takes a reaction back may react again', async () => {
+  const { send, context, listKinds, close } = await openEvents()
+  const owner = { response: 'r1', agent: 'echo', conversation: `slack:C1:${ts}`, scope: `slack:${slackTeam}/C1` }
+  await context.records.insert({ kind: 'platform-object', owner: 'slack', key: `slack:C1:${ts}` }, owner)
+  const reaction = { user: 'U1', reaction: 'tada', item: { type: 'message', channel: 'C1', ts } }
+  for (const [index, type] of ['reaction_added', 'reaction_removed', 'reaction_added', 'reaction_added'].entries())
+    await send({ ...reaction, type, event_ts: `1700000005.00000${Math.min(index, 2)}` })
+  expect(listKinds()).toEqual(['reaction', 'reaction', 'reaction'])
+  await close()
+})
+
+test('the text keeps a name that only begins with the name of the bot', async () => {
+  const { send, intakes, close } = await openEvents()
+  const direct = { type: 'message', channel_type: 'im', user: 'U1', channel: 'D1' }
+  for (const [index, text] of ['@desktop hello', '@desk hello'].entries())
+    await send({ ...direct, ts: `1700000006.00000${index}`, text })
+  expect(intakes.map(({ message }) => message.parts)).toMatchObject([
+    [{ content: '@desktop hello' }],
+    [{ content: 'hello' }],
+  ])
+  await close()
+})
