@@ -6,6 +6,14 @@ import { htmlToText } from '../src/html/html-to-text.ts'
 /** The size of the input, in characters. */
 const size = drawCount({ quick: 60_000, long: 250_000 })
 
+let conversions = 0
+
+/** Converts a text whose styles differ from those of all earlier ones, because the looks of a small document come from a cache afterwards. */
+function convertUncached(html: string): unknown {
+  conversions += 1
+  return htmlToText(html.replaceAll('style="', `style="top:${conversions}px;`))
+}
+
 test.each([
   '<a href="',
   '<!--',
@@ -47,7 +55,7 @@ test.each([
   '<i style="width:calc(calc(calc(">',
   '<p class="a b c d e f g h">',
 ])('htmlToText() takes linear time for much of %j (EM-50)', piece => {
-  expect(measureGrowth(htmlToText, piece, size)).toBeLessThan(30)
+  expect(measureGrowth(convertUncached, piece, size)).toBeLessThan(30)
 })
 
 test.each([
