@@ -4,7 +4,6 @@ import { maxAborts } from '@postern/pipeline'
 import type { BlobTable } from '../blobs/blob-table.ts'
 import type { MessageDraft } from '../messages/message-draft.ts'
 import type { ResponseTable } from '../messages/responses.ts'
-import { formatSuperseded } from '../messages/superseded-edits.ts'
 import type { OpenTurn } from '../queue/turns/open-turn.ts'
 import type { TurnTable } from '../queue/turns/turn-table.ts'
 import { formatJson, parseJson } from '../sql/json-columns.ts'
@@ -81,9 +80,10 @@ function createContentReplacement(
 ): EditTable['replaceEarlierContent'] {
   const openCondition = 'EXISTS (SELECT 1 FROM turns t WHERE t.message = messages.seq AND t.ended_at IS NULL)'
   const replace = db.prepare<{ readonly seq: number; readonly scope: string; readonly content: string }>(
-    `UPDATE messages SET content = CASE WHEN scope = 'conversation' OR ${openCondition} THEN ?1 ELSE '[]' END, edited_at = ?2
+    `UPDATE messages SET content = CASE WHEN scope = 'conversation' OR ${openCondition} THEN ?1 ELSE '[]' END, edited_at = ?2,
+       is_superseded = CASE WHEN scope = 'conversation' OR ${openCondition} THEN 0 ELSE 1 END
      WHERE principal = ?3 AND object = ?4 AND channel IN (?5) AND agent = ?6 AND forgotten_at IS NULL AND kind = 'message' AND seq < ?7
-       AND ${formatSuperseded()} = 0 RETURNING seq, scope, content`,
+       AND is_superseded = 0 RETURNING seq, scope, content`,
   )
   const markAsEvent = db.prepare("UPDATE messages SET scope = 'event' WHERE seq = ? AND scope = 'conversation'")
   return function* (batch, edit, { intake, entry, blobs: files, storedBy, rawBlob }, now) {

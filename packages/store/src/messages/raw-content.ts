@@ -6,7 +6,6 @@ import type { BlobFiles } from '../files/blob-files.ts'
 import { parseJson } from '../sql/json-columns.ts'
 import { defineLazyMembers } from '../sql/lazy-members.ts'
 import type { Sql } from '../sql/sql.ts'
-import { formatSuperseded } from './superseded-edits.ts'
 
 type RawForm = Intake['raw']['form']
 
@@ -26,7 +25,7 @@ export function createRawAttacher(db: Sql, { readNow }: Pick<BlobFiles, 'readNow
     `SELECT r.raw_form, coalesce(r.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
      FROM messages m JOIN messages r ON r.seq = CASE WHEN m.kind <> 'message' OR m.edited_at IS NULL THEN m.seq ELSE
        (SELECT min(l.seq) FROM messages l WHERE l.principal = m.principal AND l.object = m.object AND l.channel = m.channel
-          AND l.agent = m.agent AND l.forgotten_at IS NULL AND l.edited_at IS NULL AND ${formatSuperseded('l')} = 0) END
+          AND l.agent = m.agent AND l.forgotten_at IS NULL AND l.edited_at IS NULL AND l.is_superseded = 0) END
      LEFT JOIN blobs b ON b.digest = r.raw_digest WHERE m.seq = ?`,
   )
   function* load(number: number) {

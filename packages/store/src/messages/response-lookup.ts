@@ -9,7 +9,6 @@ import type { Sql } from '../sql/sql.ts'
 import type { ReadMessage } from './read-message.ts'
 import type { ResponseRow } from './responses.ts'
 import { fromResponseName, readResponse, responseColumns, selectResponse } from './responses.ts'
-import { formatSuperseded } from './superseded-edits.ts'
 
 export function createResponseLookup(
   db: Sql,
@@ -105,7 +104,7 @@ function createCurrentReader(
 ): (number: number) => Operation<MessageView | undefined> {
   const findLatest = db.prepare<{ seq: number }>(
     `SELECT l.seq FROM messages m JOIN messages l ON l.principal = m.principal AND l.object = m.object AND l.channel = m.channel
-     WHERE m.seq = ? AND l.agent = m.agent AND l.forgotten_at IS NULL AND ${formatSuperseded('l')} = 0
+     WHERE m.seq = ? AND l.agent = m.agent AND l.forgotten_at IS NULL AND l.is_superseded = 0
      ORDER BY l.seq DESC LIMIT 1`,
   )
   const findAnswer = db.prepare<{ id: string }>(

@@ -82,3 +82,14 @@ test('an edit reads none of the earlier edits except the newest', async () => {
   // An edit reads six rows. If it read all earlier edits, it would read 150.
   expect((await countFetchedRows(schemaOf(url))) / passed).toBeLessThan(12)
 })
+
+test('no index of the messages contains their text, so that a reworded note changes no index', async () => {
+  const url = makeDatabase()
+  const options = { channels: sketchedChannels, url, now: Date.now, log: discardLog, holder: 'worker' }
+  await (await openPostgresStore(options)).close()
+  const indexes = await askServer<{ indexdef: string }>(
+    `SELECT indexdef FROM pg_indexes WHERE schemaname = '${schemaOf(url)}' AND tablename = 'messages'`,
+  )
+  expect(indexes.length).toBeGreaterThan(3)
+  expect(indexes.filter(({ indexdef }) => /\b(?:content|envelope|edited_at)\b/.test(indexdef))).toEqual([])
+})

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
-import { collectStatements } from '../../test/collect-statements.ts'
-import { openStoreUnderTest } from '../../test/open-test-store.ts'
+import { collectStatements } from '../../../test/collect-statements.ts'
+import { openStoreUnderTest } from '../../../test/open-test-store.ts'
 
 const authorship = { author: 'https://peer.test/ada', object: 'note' }
 
