@@ -50,7 +50,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'statements',
-    ceilings: { activitypub: 8, a2a: 13.5, email: 12.5, web: 22, delivery: 12 },
+    ceilings: { activitypub: 8, a2a: 13.5, email: 12.5, web: 22, delivery: 13 },
     aims: statementAims,
     floor: loose,
   },

@@ -22,7 +22,7 @@ export function boundMarkup(adapter: Adapter): void {
 
 function isHostile(text: string): boolean {
   if (text.length > maxChars || deepLine.test(text)) return true
-  return text.split(/\n[ \t]*\n/).some(paragraph => (paragraph.match(/[*_~]+/g) ?? []).length > maxMarks)
+  return text.split(/\n[ \t]*\n/).some(paragraph => (paragraph.match(/[*_~]/g) ?? []).length > maxMarks)
 }
 
 function takeLiterally(text: string): FormattedContent {
