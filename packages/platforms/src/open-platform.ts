@@ -12,7 +12,7 @@ import { listDeletions, normalizeRequest } from './normalize.ts'
 import type { OpenedPlatform, Platform } from './platform.ts'
 import type { Posts } from './posts.ts'
 import { createPosts } from './posts.ts'
-import { addressPosts, planDelivery, readPostTarget, renderPosts } from './render.ts'
+import { addressPosts, choosePostTarget, planDelivery, renderPosts } from './render.ts'
 import type { ResolvedRequest } from './resolve.ts'
 import { resolveRequest } from './resolve.ts'
 import { createPlatformRoutes } from './routes.ts'
@@ -110,7 +110,5 @@ function createInbound(
 /** Returns the delivery of an edit or a deletion. Agents post nothing here unasked. */
 function addressRevision(action: OutgoingAction): Addressing | undefined {
   if (action.act !== 'edit' && action.act !== 'delete') return undefined
-  const { deliveries } = addressPosts({ turn: { target: action.target }, response: action.response } as never)
-  const [{ target } = { target: action.target }] = deliveries
-  return planDelivery({ ...readPostTarget(target), revision: action.act })
+  return planDelivery({ ...choosePostTarget(action.target, action.response), revision: action.act })
 }

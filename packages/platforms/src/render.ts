@@ -20,14 +20,22 @@ export interface RenderedPosts extends PostTarget {
   readonly texts: readonly string[]
 }
 
-/** Returns the delivery of an answer. An answer with a decision goes to the asked person alone, because its link decides for whoever opens it. */
-export function addressPosts({ turn, response: { parts, visibility } }: AnsweredTurn) {
-  const target = readPostTarget(turn.target)
-  const isPrivate = !target.isDirect && (visibility === 'direct' || hasRequirements(parts))
-  return planDelivery({ ...target, ...(isPrivate && { isPrivate }) })
+/** Returns the delivery of an answer. */
+export function addressPosts({ turn, response }: AnsweredTurn) {
+  return planDelivery(choosePostTarget(turn.target, response))
 }
 
-export function readPostTarget(target: Json): PostTarget {
+/** Returns the target of an answer. One with a decision goes to the asked person alone, because its link decides for whoever opens it. */
+export function choosePostTarget(
+  messageTarget: Json,
+  { parts, visibility }: Pick<AnsweredTurn['response'], 'parts' | 'visibility'>,
+): PostTarget {
+  const target = readPostTarget(messageTarget)
+  const isPrivate = !target.isDirect && (visibility === 'direct' || hasRequirements(parts))
+  return { ...target, ...(isPrivate && { isPrivate }) }
+}
+
+function readPostTarget(target: Json): PostTarget {
   return target as unknown as PostTarget
 }
 
